@@ -80,6 +80,17 @@ static int prompt_arguments_append(struct rpc_call *call, const struct prompt *p
 	return 0;
 }
 
+void prompt_message_open(struct writer *messages)
+{
+	writer_open(messages, NULL, '{');
+	writer_text(messages, "role", "user");
+}
+
+void prompt_message_close(struct writer *messages)
+{
+	writer_close(messages, '}');
+}
+
 int method_prompts_get(struct rpc_call *call, struct writer *result)
 {
 	const json_t *params = call->message->params, *given = json_object_get(params, "arguments");
@@ -95,19 +106,22 @@ int method_prompts_get(struct rpc_call *call, struct writer *result)
 				option_quote(name).text);
 	if (given && !json_is_object(given))
 		return rpc_fail(call, RPC_BAD_PARAMS, "'arguments' is no object");
-	(void)buf_append_text(&text, prompt->text);
+	(void)buf_append_text(&text, prompt->text ? prompt->text : "");
 	r = prompt_arguments_append(call, prompt, given, &text);
 	if (r < 0)
 		return r;
 	writer_text(result, "description", prompt->description);
 	writer_open(result, "messages", '[');
-	writer_open(result, NULL, '{');
-	writer_text(result, "role", "user");
-	writer_open(result, "content", '{');
-	writer_text(result, "type", "text");
-	writer_text(result, "text", buf_text(&text));
-	writer_close(result, '}');
-	writer_close(result, '}');
+	if (prompt->write) {
+		prompt->write(given, result);
+	} else {
+		prompt_message_open(result);
+		writer_open(result, "content", '{');
+		writer_text(result, "type", "text");
+		writer_text(result, "text", buf_text(&text));
+		writer_close(result, '}');
+		prompt_message_close(result);
+	}
 	writer_close(result, ']');
 	return 0;
 }

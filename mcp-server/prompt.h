@@ -5,8 +5,11 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "mcp-server/writer.h"
 
 struct prompt_argument {
 	const char *name;
@@ -21,9 +24,14 @@ struct prompt {
 	const struct prompt_argument *arguments;
 	size_t n_arguments;
 	const char *text;
+	/* Of fixtures (mcp-server/fixtures/), instead: writes the messages. @arguments: an object, or NULL */
+	void (*write)(const json_t *arguments, struct writer *messages);
 };
 
 /** prompt_get() - Return: the i-th row in the order of the list, NULL after the last */
 const struct prompt *prompt_get(size_t i);
 /** prompt_find() - Return: the row, or NULL */
 const struct prompt *prompt_find(const char *name);
+/** prompt_message_open() - begin a message of the user; its content follows */
+void prompt_message_open(struct writer *messages);
+void prompt_message_close(struct writer *messages);

@@ -10,6 +10,9 @@
 #include "mcp-server/method.h"
 #include "mcp-server/page.h"
 #include "mcp-server/tool.h"
+#ifdef INGERO_MCP_FIXTURES
+#include "mcp-server/fixtures/fixtures.h"
+#endif
 
 #define SCHEME "ingero://"
 #define PAGES SCHEME "docs/"
@@ -66,6 +69,9 @@ int method_resources_list(struct rpc_call *call, struct writer *result)
 	}
 	for (size_t i = 0; i < n_pages; i++)
 		docs_page_write(&pages[i], result);
+#ifdef INGERO_MCP_FIXTURES
+	fixture_resources_write(result);
+#endif
 	writer_close(result, ']');
 	return 0;
 }
@@ -87,6 +93,9 @@ int method_resources_templates(struct rpc_call *call, struct writer *result)
 		resource_begin(result, lives[i].name, lives[i].title, "text/plain");
 		writer_close(result, '}');
 	}
+#ifdef INGERO_MCP_FIXTURES
+	fixture_templates_write(result);
+#endif
 	writer_close(result, ']');
 	return 0;
 }
@@ -151,6 +160,10 @@ int method_resources_read(struct rpc_call *call, struct writer *result)
 
 	if (!uri)
 		return rpc_fail(call, RPC_BAD_PARAMS, "'uri' is missing, or no string");
+#ifdef INGERO_MCP_FIXTURES
+	if (fixture_resource_read(uri, result))
+		return 0;
+#endif
 	if (live)
 		return live_read(call, live, uri, result);
 	for (size_t i = 0; i < n_pages; i++)

@@ -131,8 +131,12 @@ void tool_write(const struct tool *tool, struct writer *w)
 	writer_text(w, "name", tool->name);
 	writer_text(w, "title", tool->title);
 	writer_text(w, "description", tool->description);
-	input_schema_write(tool, w);
-	output_schema_write(tool, w);
+	if (tool->input_schema)
+		writer_raw(w, "inputSchema", tool->input_schema, strlen(tool->input_schema));
+	else
+		input_schema_write(tool, w);
+	if (tool->run)
+		output_schema_write(tool, w);
 	writer_open(w, "annotations", '{');
 	writer_boolean(w, "readOnlyHint", !tool->starts_work);
 	writer_boolean(w, "destructiveHint", false);
@@ -246,6 +250,8 @@ int method_tools_call(struct rpc_call *call, struct writer *result)
 		return unknown_tool(call, name);
 	if (arguments && !json_is_object(arguments))
 		return rpc_fail(call, RPC_BAD_PARAMS, "'arguments' is no object");
+	if (tool->write)
+		return tool->write(call, result);
 	fields = calloc(1, tool->arguments_bytes + 1);
 	if (!fields)
 		return -ENOMEM;

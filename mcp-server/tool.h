@@ -41,6 +41,9 @@ struct tool {
 	bool starts_work;		  /* it does more than to read */
 	/* Return: 0 with a body; answer_fail(); or -errno */
 	int (*run)(const struct tool_call *call, struct answer *answer);
+	/* Of fixtures (mcp-server/fixtures/), instead: writes the members of the result. Return: 0, or rpc_fail() */
+	int (*write)(struct rpc_call *call, struct writer *result);
+	const char *input_schema; /* of fixtures, in place of the rows' */
 };
 
 /** tool_get() - Return: the i-th row in the order of the list, NULL after the last */

@@ -12,4 +12,8 @@ PROMPT(investigate)
 PROMPT(slow_step)
 PROMPT(oom)
 
+#ifdef INGERO_MCP_FIXTURES
+#include "mcp-server/fixtures/list.h"
+#endif
+
 #undef PROMPT

@@ -23,4 +23,8 @@ TOOL(run_demo)
 TOOL(query_fleet)
 TOOL(get_test_report)
 
+#ifdef INGERO_MCP_FIXTURES
+#include "mcp-server/fixtures/list.h"
+#endif
+
 #undef TOOL

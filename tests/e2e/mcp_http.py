@@ -47,8 +47,10 @@ SMUGGLED = (
 class Server:
     """A server that was started with --http, and what it said of itself."""
 
+    program = "ingero-mcp"
+
     def __init__(self, home, *options):
-        command = [home.programs.path("ingero-mcp"), "--db", home.db, "--http", ":0", *options]
+        command = [home.programs.path(self.program), "--db", home.db, "--http", ":0", *options]
         self.process = subprocess.Popen(command, env={**home.environment, "HOME": home.directory}, cwd="/", stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.said = {}
