@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -79,8 +80,10 @@ static int client_read(struct link *l)
 {
 	bool was_between = gate_is_between(&l->gate), was_head = l->gate.state == GATE_HEAD;
 	char piece[PIECE_BYTES];
-	int n = SSL_read(l->ssl, piece, sizeof(piece)), r;
+	int n, r;
 
+	ERR_clear_error(); /* what an earlier call left would be taken for this one's */
+	n = SSL_read(l->ssl, piece, sizeof(piece));
 	if (n <= 0) {
 		int error = SSL_get_error(l->ssl, n);
 
@@ -107,8 +110,10 @@ static int client_read(struct link *l)
 
 static int client_write(struct link *l)
 {
-	int n = SSL_write(l->ssl, l->out.data, (int)MIN(l->out.n, PIECE_BYTES));
+	int n;
 
+	ERR_clear_error();
+	n = SSL_write(l->ssl, l->out.data, (int)MIN(l->out.n, PIECE_BYTES));
 	if (n > 0) {
 		buf_consume(&l->out, (size_t)n);
 		l->moved_ns = front_now_ns();
