@@ -44,6 +44,15 @@ static struct job *waiting_find(const struct workers *w)
 	return NULL;
 }
 
+static size_t waiting_count(const struct workers *w)
+{
+	size_t n = 0;
+
+	for (const struct job *job = w->jobs; job; job = job->next)
+		n += !job->is_running;
+	return n;
+}
+
 static void job_remove(struct workers *w, struct job *job)
 {
 	struct job **link = &w->jobs;
@@ -163,18 +172,27 @@ static void job_refuse(const struct workers_asker *asker, const struct rpc_messa
 	asker->send(buf_text(&out), out.n, /* is_answer= */ true, asker->data);
 }
 
-/* With the lock held. */
+/*
+ * With the lock held. Starts a thread for one more request unless an idle one takes it: an idle thread that was woken
+ * counts as idle until it runs, and so the requests that wait already are counted, too. Return: whether a thread runs
+ */
 static bool worker_start(struct workers *w)
 {
-	if (w->n_threads < WORKERS_MAX && pthread_create(&w->threads[w->n_threads], NULL, worker_run, w) == 0)
+	if (w->n_idle <= waiting_count(w) && w->n_threads < WORKERS_MAX &&
+	    pthread_create(&w->threads[w->n_threads], NULL, worker_run, w) == 0)
 		w->n_threads++;
 	return w->n_threads > 0;
 }
 
+/*
+ * The request of an asker that is still to be answered. One that was cancelled or is being answered is over for its
+ * asker, whose place in memory, and ids, may be another's by now.
+ */
 static struct job *job_find(const struct workers *w, const struct workers_asker *asker, const char *id)
 {
 	for (struct job *job = w->jobs; job; job = job->next)
-		if (job->asker.data == asker->data && strcmp(job->message.id, id) == 0)
+		if (job->asker.data == asker->data && !atomic_load(&job->call.is_cancelled) &&
+		    strcmp(job->message.id, id) == 0)
 			return job;
 	return NULL;
 }
@@ -191,7 +209,7 @@ void workers_add(struct workers *w, struct rpc_message *message, const struct wo
 		problem = "a request with this id is still running";
 	else if (w->n_jobs == WORKERS_JOBS_MAX)
 		problem = "64 requests are running or waiting: wait for an answer, then ask again";
-	else if (!w->n_idle && !worker_start(w))
+	else if (!worker_start(w))
 		problem = "no thread can be started";
 	if (!problem) {
 		job->message = *message;

@@ -254,6 +254,9 @@ def meanwhile(check, client):
     check("another tool", client.ask("tools/call", {"name": "explain", "arguments": {}})["content"])
     check("the list", client.ask("tools/list")["tools"])
     client.notify("notifications/cancelled", {"requestId": slow})
+    client.send({"jsonrpc": "2.0", "id": slow, "method": "tools/call", "params": {"name": "explain"}})
+    answer = client.read()
+    check("its id is free at once", answer.get("id") == slow and not answer.get("result", {}).get("isError", True), answer)
     check("and on", client.ask("tools/list")["tools"])
 
 
