@@ -41,9 +41,9 @@ struct link {
 	struct gate gate;
 	struct buf in, out; /* on their way to the library, and to the client */
 	bool client_has_ended, library_has_ended;
-	bool wants_write;  /* TLS has to write before it can read */
-	bool is_waiting;   /* a request passed, and nothing of its answer came yet */
-	uint64_t moved_ns; /* when something moved last, in the state that it is in */
+	bool wants_write;    /* TLS has to write before it can read */
+	uint64_t n_answered; /* whole requests that had passed when the last bytes of an answer came */
+	uint64_t moved_ns;   /* when the state began that the link is in, or an answer went on */
 };
 
 static int front_refuse(char *error, int r, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -63,14 +63,20 @@ static uint64_t front_now_ns(void)
 
 /* ---- one connection ---- */
 
-/* How long nothing may move. A head has one deadline for all of it: moved_ns stays where it began. */
+/* Whether a whole request passed, and nothing of its answer came yet. */
+static bool link_is_waiting(const struct link *l)
+{
+	return l->n_answered != l->gate.n_requests;
+}
+
+/* How long a state may last. A head and a body have one deadline each for all of it, however their bytes come. */
 static uint64_t link_limit_ns(const struct link *l)
 {
 	uint64_t seconds = FRONT_IDLE_S;
 
 	if (!SSL_is_init_finished(l->ssl) || (l->gate.state == GATE_HEAD && l->gate.line.n))
 		seconds = FRONT_HEAD_S;
-	else if (gate_is_between(&l->gate) && l->is_waiting)
+	else if (gate_is_between(&l->gate) && link_is_waiting(l))
 		seconds = FRONT_ANSWER_S;
 	return seconds * NSEC_PER_SEC;
 }
@@ -98,12 +104,13 @@ static int client_read(struct link *l)
 	if (r < 0)
 		return r;
 	if (r > 0) {
-		gate_refusal_append(&l->gate, &l->out);
+		/* Behind a request without its answer, a refusal would be taken for that answer. */
+		if (!link_is_waiting(l) && !l->out.n)
+			gate_refusal_append(&l->gate, &l->out);
 		l->client_has_ended = l->library_has_ended = true;
 		return 0;
 	}
-	l->is_waiting |= l->in.n > 0;
-	if (was_between || !was_head || l->gate.state != GATE_HEAD || !l->gate.line.n)
+	if (was_between || was_head != (l->gate.state == GATE_HEAD) || gate_is_between(&l->gate))
 		l->moved_ns = front_now_ns();
 	return 0;
 }
@@ -136,7 +143,7 @@ static int answer_read(struct link *l)
 	if (n == 0)
 		l->library_has_ended = true;
 	l->out.n += (size_t)n;
-	l->is_waiting = false;
+	l->n_answered = l->gate.n_requests;
 	l->moved_ns = front_now_ns();
 	return 0;
 }
@@ -303,23 +310,29 @@ static void connection_uncount(struct front *front)
 	(void)pthread_mutex_unlock(&front->mutex);
 }
 
-/* A connection beyond the limit is closed at once: its client may try again. */
-static void connection_take(struct front *front)
+/*
+ * A connection beyond the limit is closed at once: its client may try again.
+ * Return: false: descriptors or memory are short, and the connection waits on
+ */
+static bool connection_take(struct front *front)
 {
 	CLEANUP(closep) int client = accept4(front->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), library = -1;
 	int ends[2], one = 1;
 
-	if (client < 0 || !connection_count(front))
-		return;
+	if (client < 0)
+		return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
+	if (!connection_count(front))
+		return true;
 	(void)setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
 		library = ends[0];
 		if (front->wish.hand(ends[1], front->wish.data) == 0 && link_start(front, client, library) == 0) {
 			client = library = -1; /* the link owns them */
-			return;
+			return true;
 		}
 	}
 	connection_uncount(front);
+	return true;
 }
 
 int front_run(struct front *front, int stop_fd)
@@ -332,8 +345,8 @@ int front_run(struct front *front, int stop_fd)
 			return -errno;
 		if (fds[1].revents)
 			return 0;
-		if (fds[0].revents)
-			connection_take(front);
+		if (fds[0].revents && !connection_take(front))
+			(void)poll(&fds[1], 1, /* ms */ 100); /* the listener stays readable */
 	}
 }
 

@@ -41,6 +41,13 @@ bool gate_is_between(const struct gate *gate)
 	return gate->state == GATE_HEAD && gate->line.n == 0;
 }
 
+/* The last byte of a request has passed. */
+static void request_end(struct gate *gate)
+{
+	gate->state = GATE_HEAD;
+	gate->n_requests++;
+}
+
 static int gate_refuse(struct gate *gate, unsigned int status, const char *why)
 {
 	gate->state = GATE_CLOSED;
@@ -291,7 +298,10 @@ static int head_byte_take(struct gate *gate, char c, struct buf *out)
 	gate->line.n = 0;
 	gate->body_left = head.length;
 	gate->body_bytes = 0;
-	gate->state = head.is_chunked ? GATE_CHUNK_SIZE : head.length ? GATE_BODY : GATE_HEAD;
+	if (head.is_chunked || head.length)
+		gate->state = head.is_chunked ? GATE_CHUNK_SIZE : GATE_BODY;
+	else
+		request_end(gate);
 	return 0;
 }
 
@@ -339,8 +349,10 @@ static int chunk_byte_take(struct gate *gate, char c, struct buf *out)
 	if (buf_append(out, gate->line.data, gate->line.n) < 0)
 		return -ENOMEM;
 	gate->line.n = 0;
-	if (!is_size)
-		gate->state = is_last ? GATE_HEAD : GATE_CHUNK_SIZE;
+	if (is_last)
+		request_end(gate);
+	else if (!is_size)
+		gate->state = GATE_CHUNK_SIZE;
 	return 0;
 }
 
@@ -351,8 +363,10 @@ static size_t body_pass(struct gate *gate, const char *data, size_t n, struct bu
 
 	(void)buf_append(out, data, taken);
 	gate->body_left -= taken;
-	if (!gate->body_left)
-		gate->state = gate->state == GATE_CHUNK ? GATE_CHUNK_END : GATE_HEAD;
+	if (!gate->body_left && gate->state == GATE_CHUNK)
+		gate->state = GATE_CHUNK_END;
+	else if (!gate->body_left)
+		request_end(gate);
 	return taken;
 }
 

@@ -34,6 +34,7 @@ struct gate {
 	struct buf line;     /* head, or line of a chunk, as far as it came */
 	uint64_t body_left;  /* of the body, or of the chunk */
 	uint64_t body_bytes; /* of chunks so far */
+	uint64_t n_requests; /* that passed as a whole */
 	unsigned int status; /* of the refusal; 0: none */
 	const char *why;     /* a sentence for it */
 };

@@ -106,6 +106,19 @@ def read_all(connection):
         got += piece
 
 
+def read_one(connection):
+    """One reply with a length, from a connection that stays open."""
+    got = b""
+    while True:
+        head, end, body = got.partition(b"\r\n\r\n")
+        if end and len(body) >= int(re.search(rb"content-length: (\d+)", head.lower())[1]):
+            return got
+        piece = connection.recv(65536)
+        if not piece:
+            return got
+        got += piece
+
+
 def parsed(reply):
     head, _, body = reply.partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")
@@ -194,6 +207,23 @@ def refusals_check(check, server):
     check("nothing behind a refusal is answered", behind.count(b"HTTP/1.1 ") == 1, behind)
 
 
+def in_turn_check(check, server):
+    """Requests on one connection: a refusal is an answer of its own, or none."""
+    head = f"Host: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer {server.token}\r\n"
+    call = json.dumps(CALL).encode()
+    slow = json.dumps({**CALL, "params": {"name": "run_sql", "arguments": {"query": SLOW}}}).encode()
+    with server.connect() as kept_open:
+        for turn in ("first", "second"):
+            kept_open.sendall(f"POST /mcp HTTP/1.1\r\n{head}Content-Length: {len(call)}\r\n\r\n".encode() + call)
+            check(f"{turn} of a connection", parsed(read_one(kept_open))[0] == 200)
+        kept_open.sendall(SMUGGLED[0][1])
+        check("a refusal behind answers", parsed(read_all(kept_open))[0] == SMUGGLED[0][2])
+    with server.connect() as ahead:
+        ahead.sendall(f"POST /mcp HTTP/1.1\r\n{head}Content-Length: {len(slow)}\r\n\r\n".encode() + slow + SMUGGLED[0][1])
+        got = read_all(ahead)
+        check("a refusal is not taken for the answer to what came before it", got == b"", got)
+
+
 def transport_check(check, server):
     try:
         with server.connect(minimum_version=ssl.TLSVersion.TLSv1_2, maximum_version=ssl.TLSVersion.TLSv1_2):
@@ -235,6 +265,7 @@ def main(build):
             files_check(check, server)
             eras_check(check, server)
             refusals_check(check, server)
+            in_turn_check(check, server)
             transport_check(check, server)
             check("goes on", server.post(CALL)[0] == 200)
         finally:

@@ -151,6 +151,9 @@ static void sizes_test(void)
 	CHECK_INT_EQ("many headers", feed(buf_text(&text), text.n, text.n, &out), 431);
 }
 
+#define BODIES POST "Content-Length: 1\r\n\r\nx" POST "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"
+#define UNFINISHED POST "Content-Length: 1\r\n\r\n"
+
 static void between_test(void)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
@@ -162,6 +165,13 @@ static void between_test(void)
 	CHECK_INT_EQ("the rest",
 		     gate_feed(&gate, " / HTTP/1.1\r\n" HOST "\r\n", strlen(" / HTTP/1.1\r\n" HOST "\r\n"), &out), 0);
 	CHECK("behind a request", gate_is_between(&gate) && out.n);
+	CHECK_INT_EQ("one request", gate.n_requests, 1);
+	CHECK_INT_EQ("two more", gate_feed(&gate, BODIES, strlen(BODIES), &out), 0);
+	CHECK_INT_EQ("each counts once its body has passed", gate.n_requests, 3);
+	CHECK_INT_EQ("a head", gate_feed(&gate, UNFINISHED, strlen(UNFINISHED), &out), 0);
+	CHECK_INT_EQ("does not count alone", gate.n_requests, 3);
+	CHECK_INT_EQ("its body", gate_feed(&gate, "x", 1, &out), 0);
+	CHECK_INT_EQ("and now it does", gate.n_requests, 4);
 	CHECK_INT_EQ("a NUL byte", gate_feed(&gate, "G\0", 2, &out), 400);
 	gate_done(&gate);
 }
