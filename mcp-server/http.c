@@ -24,6 +24,8 @@
 
 #define PATH "/mcp"
 #define NAME_BYTES_MAX 1024
+/* More than the front lets in: the library still ends some that the front has ended. */
+#define LIBRARY_CONNECTIONS_MAX (4u * FRONT_CONNECTIONS_MAX)
 
 struct http {
 	struct workers *workers;
@@ -42,6 +44,14 @@ static const char *header_of(struct MHD_Connection *connection, const char *name
 }
 
 /* ---- what headers must say ---- */
+
+/* Whether a media type is this one, whatever its parameters are: "application/json; charset=utf-8" */
+static bool media_is(const char *value, const char *type)
+{
+	size_t n = strlen(type);
+
+	return strncasecmp(value, type, n) == 0 && (!value[n] || strchr("; \t", value[n]));
+}
 
 /* Whether a list of media types has one, or anything: "application/json, text/event-stream" */
 static bool media_is_listed(const char *list, const char *type)
@@ -162,7 +172,7 @@ static bool head_refuse(const struct http *http, struct MHD_Connection *connecti
 		*ret = http_reply_nothing(connection, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer");
 	else if (strcmp(method, MHD_HTTP_METHOD_POST) != 0)
 		*ret = http_reply_nothing(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", MHD_HTTP_METHOD_POST);
-	else if (!type || strncasecmp(type, "application/json", strlen("application/json")) != 0)
+	else if (!type || !media_is(type, "application/json"))
 		*ret = http_reply_error(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "", RPC_INVALID,
 					"a message is application/json");
 	else if (accept && !media_is_listed(accept, "application/json"))
@@ -187,11 +197,13 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 		return request ? MHD_YES : MHD_NO;
 	}
 	if (*n_upload) {
-		/* The gate has counted it; what has no memory is refused as a message that ends too early. */
+		/* The gate has counted it. */
 		(void)buf_append(&request->body, upload, *n_upload);
 		*n_upload = 0;
 		return MHD_YES;
 	}
+	if (request->body.failed)
+		return MHD_NO; /* no memory: a part of a message may be another message */
 	if (head_refuse(http, connection, url, method, &r))
 		return r;
 	return message_answer(http, &request->body, connection);
@@ -356,7 +368,7 @@ int http_serve(const struct http_wish *wish, char *error)
 			MHD_start_daemon(MHD_USE_NO_LISTEN_SOCKET | MHD_USE_THREAD_PER_CONNECTION |
 						 MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC,
 					 0, NULL, NULL, on_request, &http, MHD_OPTION_NOTIFY_COMPLETED, on_request_end,
-					 NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)FRONT_CONNECTIONS_MAX,
+					 NULL, MHD_OPTION_CONNECTION_LIMIT, LIBRARY_CONNECTIONS_MAX,
 					 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 		if (http.library)
 			r = front_serve(&http, wish, tls, fingerprint, error);

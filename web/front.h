@@ -13,7 +13,7 @@
 #define FRONT_CONNECTIONS_MAX 128
 #define FRONT_HEAD_S 5	   /* from the first byte of a head to its last; also for the handshake */
 #define FRONT_IDLE_S 30	   /* between requests; also from the first byte of a body to its last */
-#define FRONT_ANSWER_S 330 /* for an answer to begin, or to go on */
+#define FRONT_ANSWER_S 330 /* for an answer to begin; then FRONT_IDLE_S until it goes on */
 
 struct front;
 

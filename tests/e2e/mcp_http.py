@@ -196,7 +196,9 @@ def refusals_check(check, server):
     check("GET", status == 405 and headers["allow"] == "POST", status)
     check("DELETE", server.post(b"", method="DELETE")[0] == 405)
     check("another path", server.post(CALL, path="/")[0] == 404)
-    check("another type", server.post(CALL, {"Content-Type": "text/plain"})[0] == 415)
+    for media in ("text/plain", "application/json-patch+json"):
+        check(f"type {media}", server.post(CALL, {"Content-Type": media})[0] == 415)
+    check("a parameter of the type", server.post(CALL, {"Content-Type": "application/json; charset=utf-8"})[0] == 200)
     check("nothing that we send", server.post(CALL, {"Accept": "text/html"})[0] == 406)
     check("no JSON", server.post(b"{")[0] == 400)
     check("a batch", server.post([CALL])[0] == 400)
