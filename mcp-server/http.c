@@ -299,9 +299,10 @@ static int front_serve(struct http *http, const struct http_wish *wish, SSL_CTX 
 		       char *error)
 {
 	static const char *const methods[] = { "POST", "GET", "DELETE", "OPTIONS", "HEAD", NULL };
-	/* Those of loopback; of an address that others reach, that and the name of the machine. */
+	/* Those of loopback; of an address that others reach, that and the name of the machine; of all addresses, any.
+	 */
 	const char *hosts[6] = { "localhost", "127.0.0.1", "[::1]" };
-	const struct gate_rules rules = { .methods = methods, .hosts = hosts, .body_bytes_max = RPC_MESSAGE_BYTES_MAX };
+	struct gate_rules rules = { .methods = methods, .hosts = hosts, .body_bytes_max = RPC_MESSAGE_BYTES_MAX };
 	char machine[64] = "", bound[64] = "";
 	const struct front_wish front_wish = {
 		.address = wish->address, .tls = tls, .rules = &rules, .hand = connection_hand, .data = http
@@ -319,6 +320,7 @@ static int front_serve(struct http *http, const struct http_wish *wish, SSL_CTX 
 			       front_name(front));
 		hosts[3] = bound;
 		hosts[4] = machine;
+		rules.takes_addresses = strcmp(bound, "0.0.0.0") == 0 || strcmp(bound, "[::]") == 0;
 	}
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGINT);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/gate.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -27,7 +28,8 @@ struct head {
 	struct span method;
 	struct span names[GATE_HEADERS_MAX];
 	size_t n_headers;
-	bool has_host, has_length, is_chunked;
+	struct span host, origin; /* without scheme and port; text NULL: none */
+	bool has_length, is_chunked;
 	uint64_t length;
 };
 
@@ -110,41 +112,77 @@ static int request_line_check(struct gate *gate, struct span line, struct head *
 	return is_known ? 0 : gate_refuse(gate, 405, "this method is not served");
 }
 
-/* A name or an address, and a port that may follow: "localhost:8080", "[::1]". */
-static bool host_is_ours(const struct gate *gate, struct span host)
+/* Splits the port off: "localhost:8080", "[::1]". Return: whether what follows the host is a port, or nothing */
+static bool host_split(struct span whole, struct span *ret_host)
 {
 	size_t n = 0;
 
-	if (host.n && *host.text == '[')
-		while (n < host.n && host.text[n - (n > 0)] != ']')
+	if (whole.n && *whole.text == '[')
+		while (n < whole.n && whole.text[n - (n > 0)] != ']')
 			n++;
 	else
-		while (n < host.n && host.text[n] != ':')
+		while (n < whole.n && whole.text[n] != ':')
 			n++;
-	for (size_t i = n + 1; i < host.n; i++)
-		if (!isdigit((unsigned char)host.text[i]))
+	for (size_t i = n + 1; i < whole.n; i++)
+		if (!isdigit((unsigned char)whole.text[i]))
 			return false;
-	if (!n)
+	if (!n || (n < whole.n && (whole.text[n] != ':' || whole.n - n > 6 || whole.n - n < 2)))
 		return false;
-	if (n < host.n && (host.text[n] != ':' || host.n - n > 6 || host.n - n < 2))
-		return false;
+	*ret_host = (struct span){ .text = whole.text, .n = n };
+	return true;
+}
+
+static bool host_is_listed(const struct gate *gate, struct span host)
+{
 	for (size_t i = 0; gate->rules->hosts[i]; i++)
-		if (span_is((struct span){ host.text, n }, gate->rules->hosts[i]))
+		if (span_is(host, gate->rules->hosts[i]))
 			return true;
 	return false;
 }
 
-static bool origin_is_ours(const struct gate *gate, struct span origin)
+static bool host_is_address(struct span host)
+{
+	bool is_v6 = host.n > 2 && *host.text == '[' && host.text[host.n - 1] == ']';
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr address;
+	size_t n = is_v6 ? host.n - 2 : host.n;
+
+	if (n >= sizeof(text))
+		return false;
+	memcpy(text, host.text + is_v6, n);
+	text[n] = 0;
+	return inet_pton(is_v6 ? AF_INET6 : AF_INET, text, &address) == 1;
+}
+
+static int host_read(struct gate *gate, struct span value, struct head *head)
+{
+	if (host_split(value, &head->host) &&
+	    (host_is_listed(gate, head->host) || (gate->rules->takes_addresses && host_is_address(head->host))))
+		return 0;
+	return gate_refuse(gate, 403, "Host is not a name of this server");
+}
+
+static int origin_read(struct gate *gate, struct span value, struct head *head)
 {
 	static const char *const schemes[] = { "https://", "http://" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++) {
 		size_t n = strlen(schemes[i]);
 
-		if (origin.n > n && strncasecmp(origin.text, schemes[i], n) == 0)
-			return host_is_ours(gate, (struct span){ origin.text + n, origin.n - n });
+		if (value.n > n && strncasecmp(value.text, schemes[i], n) == 0 &&
+		    host_split((struct span){ value.text + n, value.n - n }, &head->origin))
+			return 0;
 	}
-	return false; /* "null", too: a page of nowhere */
+	return gate_refuse(gate, 403, "Origin is a page of another server"); /* "null", too: a page of nowhere */
+}
+
+/* Host may follow Origin: with the whole head. */
+static bool origin_is_ours(const struct gate *gate, const struct head *head)
+{
+	bool is_host =
+		head->origin.n == head->host.n && strncasecmp(head->origin.text, head->host.text, head->host.n) == 0;
+
+	return host_is_listed(gate, head->origin) || (gate->rules->takes_addresses && is_host);
 }
 
 static int length_read(struct gate *gate, struct span value, struct head *head)
@@ -162,12 +200,10 @@ static int length_read(struct gate *gate, struct span value, struct head *head)
 
 static int header_take(struct gate *gate, struct span name, struct span value, struct head *head)
 {
-	if (span_is(name, "host")) {
-		head->has_host = true;
-		return host_is_ours(gate, value) ? 0 : gate_refuse(gate, 403, "Host is none of this server's names");
-	}
+	if (span_is(name, "host"))
+		return host_read(gate, value, head);
 	if (span_is(name, "origin"))
-		return origin_is_ours(gate, value) ? 0 : gate_refuse(gate, 403, "Origin is a page of another server");
+		return origin_read(gate, value, head);
 	if (span_is(name, "content-length"))
 		return length_read(gate, value, head);
 	if (span_is(name, "transfer-encoding")) {
@@ -243,8 +279,10 @@ static int head_check(struct gate *gate, struct head *head)
 	}
 	if (r)
 		return r;
-	if (!head->has_host)
+	if (!head->host.text)
 		return gate_refuse(gate, 400, "Host is missing");
+	if (head->origin.text && !origin_is_ours(gate, head))
+		return gate_refuse(gate, 403, "Origin is a page of another server");
 	if (head->has_length && head->is_chunked)
 		return gate_refuse(gate, 400, "Content-Length and Transfer-Encoding exclude each other");
 	if (span_is(head->method, "POST")) {

@@ -23,6 +23,11 @@
 struct gate_rules {
 	const char *const *methods; /* NULL-terminated; those with a body are POST alone */
 	const char *const *hosts;   /* names and addresses in Host and Origin, without a port; NULL-terminated */
+	/*
+	 * Whether Host may be any IP address, and Origin the same one: for a server that listens on all of them. A page
+	 * of another server can make its name point here, but not an address.
+	 */
+	bool takes_addresses;
 	uint64_t body_bytes_max;
 };
 

@@ -10,6 +10,10 @@ static const char *const methods[] = { "POST", "GET", "DELETE", NULL };
 static const char *const hosts[] = { "localhost", "127.0.0.1", "[::1]", NULL };
 static const struct gate_rules rules = { .methods = methods, .hosts = hosts, .body_bytes_max = 1000 };
 
+static const struct gate_rules wide_rules = {
+	.methods = methods, .hosts = hosts, .body_bytes_max = 1000, .takes_addresses = true
+};
+
 #define HOST "Host: localhost\r\n"
 #define POST "POST /mcp HTTP/1.1\r\n" HOST
 #define GET "GET / HTTP/1.1\r\n" HOST
@@ -103,10 +107,32 @@ static const struct {
 	{ "two of the protocol's", GET "Mcp-Method: a\r\nMCP-METHOD: b\r\n\r\n", 400 },
 };
 
+/* Where the server listens on all addresses. */
+static const struct {
+	const char *name, *headers;
+	int status;
+} wide_cases[] = {
+	{ "a name", "Host: localhost\r\n", 0 },
+	{ "an address", "Host: 192.0.2.7:8080\r\n", 0 },
+	{ "an address of IPv6", "Host: [2001:db8::7]:8080\r\n", 0 },
+	{ "a foreign name", "Host: example.com\r\n", 403 },
+	{ "a name that begins as an address", "Host: 192.0.2.7.example.com\r\n", 403 },
+	{ "a number that is no address", "Host: 192.0.2.777\r\n", 403 },
+	{ "an address in the wrong brackets", "Host: [192.0.2.7]\r\n", 403 },
+	{ "IPv6 without brackets", "Host: 2001:db8::7\r\n", 403 },
+	{ "brackets that do not end", "Host: [2001:db8::7\r\n", 403 },
+	{ "a long address", "Host: 0000000000000000000000000000000000000000000000000000192.0.2.7\r\n", 403 },
+	{ "a page of the same address", "Host: 192.0.2.7:8080\r\nOrigin: https://192.0.2.7:8080\r\n", 0 },
+	{ "its origin before it", "Origin: https://192.0.2.7:8080\r\nHost: 192.0.2.7:8080\r\n", 0 },
+	{ "a page of another address", "Host: 192.0.2.7\r\nOrigin: https://192.0.2.8\r\n", 403 },
+	{ "a page of an address that the other begins with", "Host: 192.0.2.70\r\nOrigin: https://192.0.2.7\r\n", 403 },
+	{ "a page of a foreign name", "Host: 192.0.2.7\r\nOrigin: https://example.com\r\n", 403 },
+};
+
 /* In pieces of so many bytes. Return: the status; 0: everything passed that came */
-static int feed(const char *bytes, size_t n, size_t piece, struct buf *out)
+static int feed_to(const struct gate_rules *to, const char *bytes, size_t n, size_t piece, struct buf *out)
 {
-	struct gate gate = GATE_INIT(&rules);
+	struct gate gate = GATE_INIT(to);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i += piece)
@@ -121,6 +147,22 @@ static int feed(const char *bytes, size_t n, size_t piece, struct buf *out)
 	}
 	gate_done(&gate);
 	return r;
+}
+
+static int feed(const char *bytes, size_t n, size_t piece, struct buf *out)
+{
+	return feed_to(&rules, bytes, n, piece, out);
+}
+
+static void addresses_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wide_cases); i++) {
+		CLEANUP(buf_done) struct buf text = BUF_INIT, out = BUF_INIT;
+
+		(void)buf_printf(&text, "GET / HTTP/1.1\r\n%s\r\n", wide_cases[i].headers);
+		CHECK_INT_EQ(wide_cases[i].name, feed_to(&wide_rules, buf_text(&text), text.n, text.n, &out),
+			     wide_cases[i].status);
+	}
 }
 
 static void sizes_test(void)
@@ -189,6 +231,7 @@ int main(void)
 			if (cases[i].status == 0 && strstr(cases[i].bytes, "\r\n\r\n"))
 				CHECK_STR_EQ(cases[i].name, buf_text(&out), cases[i].bytes);
 		}
+	addresses_test();
 	sizes_test();
 	between_test();
 	return check_result();
