@@ -99,7 +99,7 @@ int method_complete(struct rpc_call *call, struct writer *result)
 	struct completion completion = { .beginning = value, .result = result };
 
 	if (!type || (strcmp(type, "ref/prompt") != 0 && strcmp(type, "ref/resource") != 0))
-		return rpc_fail(call, RPC_BAD_PARAMS, "'ref.type' is neither \"ref/prompt\" nor \"ref/resource\"");
+		return rpc_fail(call, RPC_BAD_PARAMS, "'ref.type' is not \"ref/prompt\" or \"ref/resource\"");
 	if (!name || !value)
 		return rpc_fail(call, RPC_BAD_PARAMS, "'argument' needs 'name' and 'value', both strings");
 	writer_open(result, "completion", '{');

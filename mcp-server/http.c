@@ -89,11 +89,11 @@ static const char *modern_headers_check(struct MHD_Connection *connection, const
 			strcmp(message->name, "resources/read") == 0;
 
 	if (!revision || !message->revision || strcmp(revision, message->revision) != 0)
-		return "header 'MCP-Protocol-Version' is missing, or differs from the message";
+		return "header 'MCP-Protocol-Version' is missing or differs from the message";
 	if (!method || strcmp(method, message->name) != 0)
-		return "header 'Mcp-Method' is missing, or differs from the message";
+		return "header 'Mcp-Method' is missing or differs from the message";
 	if (is_named && wanted && (!name || !name_is(name, wanted)))
-		return "header 'Mcp-Name' is missing, or differs from the message";
+		return "header 'Mcp-Name' is missing or differs from the message";
 	return NULL;
 }
 
@@ -105,8 +105,7 @@ static const char *legacy_headers_check(struct MHD_Connection *connection)
 	if (!revision || strcmp(revision, "2025-03-26") == 0)
 		return NULL;
 	if (!revision_is(revisions, revision) || revision_is(revisions_modern, revision))
-		return "header 'MCP-Protocol-Version' names a revision that the message is not of, or that is not "
-		       "served";
+		return "header 'MCP-Protocol-Version' names an unsupported revision, or another one than the message";
 	return NULL;
 }
 
@@ -167,17 +166,18 @@ static bool head_refuse(const struct http *http, struct MHD_Connection *connecti
 	const char *type = header_of(connection, "Content-Type"), *accept = header_of(connection, "Accept");
 
 	if (strcmp(url, PATH) != 0)
-		*ret = http_reply_error(connection, MHD_HTTP_NOT_FOUND, "", RPC_INVALID, "messages go to " PATH);
+		*ret = http_reply_error(connection, MHD_HTTP_NOT_FOUND, "", RPC_INVALID,
+					"unknown path; send messages to " PATH);
 	else if (!web_token_matches(&http->token, header_of(connection, "Authorization")))
 		*ret = http_reply_nothing(connection, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer");
 	else if (strcmp(method, MHD_HTTP_METHOD_POST) != 0)
 		*ret = http_reply_nothing(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", MHD_HTTP_METHOD_POST);
 	else if (!type || !media_is(type, "application/json"))
 		*ret = http_reply_error(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "", RPC_INVALID,
-					"a message is application/json");
+					"Content-Type is not application/json");
 	else if (accept && !media_is_listed(accept, "application/json"))
 		*ret = http_reply_error(connection, MHD_HTTP_NOT_ACCEPTABLE, "", RPC_INVALID,
-					"a reply is application/json: Accept does not list it");
+					"Accept does not list application/json");
 	else
 		return false;
 	return true;
@@ -245,12 +245,12 @@ static int kept_path(const char *name, char *path, size_t room, char *error)
 
 	if (!home || n < 0 || (size_t)n + strlen(name) + 2 > room) {
 		(void)snprintf(error, WEB_ERROR_BYTES,
-			       "HOME is not set: name the files with '--token-file', '--tls-cert' and '--tls-key'");
+			       "HOME is not set; name the files with '--token-file', '--tls-cert' and '--tls-key'");
 		return -ENOENT;
 	}
 	if (mkdir(path, 0700) < 0 && errno != EEXIST) {
 		n = -errno;
-		(void)snprintf(error, WEB_ERROR_BYTES, "cannot make '%.300s': %s", path, strerror(-n));
+		(void)snprintf(error, WEB_ERROR_BYTES, "cannot create '%.300s': %s", path, strerror(-n));
 		return n;
 	}
 	(void)snprintf(path + n, room - (size_t)n, "/%s", name);

@@ -36,7 +36,7 @@ const char *mcp_contradiction(const struct mcp_fields *fields)
 	if (!fields->tls_cert != !fields->tls_key)
 		return "'--tls-cert' and '--tls-key' belong together; give both";
 	if (fields->http && fields->editor)
-		return "'--print-config' serves nothing; leave out '--http'";
+		return "'--print-config' only prints; leave out '--http'";
 	return NULL;
 }
 

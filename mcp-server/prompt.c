@@ -100,12 +100,12 @@ int method_prompts_get(struct rpc_call *call, struct writer *result)
 	int r;
 
 	if (!name)
-		return rpc_fail(call, RPC_BAD_PARAMS, "'name' is missing, or no string");
+		return rpc_fail(call, RPC_BAD_PARAMS, "'name' is missing or not a string");
 	if (!prompt)
-		return rpc_fail(call, RPC_BAD_PARAMS, "there is no prompt %s; prompts/list has their names",
+		return rpc_fail(call, RPC_BAD_PARAMS, "unknown prompt %s; prompts/list has the names",
 				option_quote(name).text);
 	if (given && !json_is_object(given))
-		return rpc_fail(call, RPC_BAD_PARAMS, "'arguments' is no object");
+		return rpc_fail(call, RPC_BAD_PARAMS, "'arguments' is not an object");
 	(void)buf_append_text(&text, prompt->text ? prompt->text : "");
 	r = prompt_arguments_append(call, prompt, given, &text);
 	if (r < 0)

@@ -115,7 +115,7 @@ static int not_found(struct rpc_call *call, const char *uri)
 {
 	enum rpc_code code = call->message->era == RPC_MODERN ? RPC_BAD_PARAMS : RPC_NO_RESOURCE;
 
-	return rpc_fail(call, code, "there is no resource %s; resources/list has their URIs", option_quote(uri).text);
+	return rpc_fail(call, code, "unknown resource %s; resources/list has the URIs", option_quote(uri).text);
 }
 
 /* Return: the row whose beginning, and for a template an id, the URI has; NULL */
@@ -159,7 +159,7 @@ int method_resources_read(struct rpc_call *call, struct writer *result)
 	const struct live *live = uri ? live_find(uri) : NULL;
 
 	if (!uri)
-		return rpc_fail(call, RPC_BAD_PARAMS, "'uri' is missing, or no string");
+		return rpc_fail(call, RPC_BAD_PARAMS, "'uri' is missing or not a string");
 #ifdef INGERO_MCP_FIXTURES
 	if (fixture_resource_read(uri, result))
 		return 0;

@@ -34,7 +34,7 @@ int rpc_cursor_refuse(struct rpc_call *call)
 
 	if (!cursor || (json_is_string(cursor) && json_string_length(cursor) == 0))
 		return 0;
-	return rpc_fail(call, RPC_BAD_PARAMS, "'cursor' is none of this server's: the list has one page");
+	return rpc_fail(call, RPC_BAD_PARAMS, "unknown 'cursor': this list has one page");
 }
 
 void rpc_error_append(struct buf *out, const char *id, enum rpc_code code, const char *sentence, const char *data)
@@ -81,11 +81,11 @@ static const char *meta_check(const json_t *meta, const char **ret_revision)
 {
 	*ret_revision = json_string_value(json_object_get(meta, META_VERSION));
 	if (!json_is_object(meta))
-		return "'params._meta' is missing: a modern request names its revision in it";
+		return "'params._meta' is missing; it names the revision of the protocol";
 	if (!*ret_revision)
-		return "'params._meta." META_VERSION "' is missing, or no string";
+		return "'params._meta." META_VERSION "' is missing or not a string";
 	if (!json_is_object(json_object_get(meta, META_CAPABILITIES)))
-		return "'params._meta." META_CAPABILITIES "' is missing, or no object";
+		return "'params._meta." META_CAPABILITIES "' is missing or not an object";
 	return NULL;
 }
 
@@ -99,8 +99,7 @@ static enum rpc_kind version_refuse(struct rpc_message *message, const char *req
 	(void)buf_append_text(&data, "],\"requested\":");
 	json_text_add_n(&data, requested, MIN(strlen(requested), RPC_ID_BYTES_MAX));
 	(void)buf_append_text(&data, "}");
-	return read_refuse(message, out, RPC_NO_VERSION, "this revision of the protocol is not served",
-			   buf_text(&data));
+	return read_refuse(message, out, RPC_NO_VERSION, "unsupported revision of the protocol", buf_text(&data));
 }
 
 /* Which era a message belongs to, whatever came before it. */
@@ -126,7 +125,7 @@ static enum rpc_kind request_check(struct rpc_message *message, struct buf *out)
 	}
 	message->method = method_find(message->name);
 	if (!message->method || !(message->method->eras & message->era)) {
-		(void)snprintf(text, sizeof(text), "there is no method %s", option_quote(message->name).text);
+		(void)snprintf(text, sizeof(text), "unknown method %s", option_quote(message->name).text);
 		return read_refuse(message, out, RPC_NO_METHOD, text, "");
 	}
 	return RPC_REQUEST;
@@ -144,12 +143,14 @@ static enum rpc_kind object_read(struct rpc_message *message, struct buf *out)
 	if (!name && (json_object_get(message->root, "result") || json_object_get(message->root, "error")))
 		return RPC_IGNORED; /* an answer, and nothing was asked */
 	if (id == -EINVAL)
-		return read_refuse(message, out, RPC_INVALID, "'id' is neither an integer nor a short string", "");
+		return read_refuse(message, out, RPC_INVALID, "'id' is not an integer or a string of at most 256 bytes",
+				   "");
 	if (!json_is_string(name))
-		return read_refuse(message, out, RPC_INVALID, "'method' is missing, or no string", "");
+		return read_refuse(message, out, RPC_INVALID, "'method' is missing or not a string", "");
 	message->name = json_string_value(name);
 	if (params && !json_is_object(params))
-		return id < 0 ? RPC_IGNORED : read_refuse(message, out, RPC_BAD_PARAMS, "'params' is no object", "");
+		return id < 0 ? RPC_IGNORED
+			      : read_refuse(message, out, RPC_BAD_PARAMS, "'params' is not an object", "");
 	message->params = params;
 	if (id < 0)
 		return RPC_NOTIFICATION;
@@ -165,11 +166,11 @@ enum rpc_kind rpc_read(const char *text, size_t n, struct rpc_message *ret, stru
 		return read_refuse(ret, out, RPC_INVALID, "the message is longer than 262144 bytes", "");
 	ret->root = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 	if (!ret->root)
-		return read_refuse(ret, out, RPC_NOT_JSON, "the message is no JSON", "");
+		return read_refuse(ret, out, RPC_NOT_JSON, "the message is not JSON", "");
 	if (json_is_array(ret->root))
-		return read_refuse(ret, out, RPC_INVALID, "batches are not served: send one object a message", "");
+		return read_refuse(ret, out, RPC_INVALID, "batches are not supported; send one object per message", "");
 	if (!json_is_object(ret->root))
-		return read_refuse(ret, out, RPC_INVALID, "the message is no object", "");
+		return read_refuse(ret, out, RPC_INVALID, "the message is not an object", "");
 	return object_read(ret, out);
 }
 

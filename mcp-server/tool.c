@@ -228,10 +228,9 @@ static int unknown_tool(struct rpc_call *call, const char *name)
 		names[i] = tools[i]->name;
 	nearest = name_nearest(name, names, ARRAY_SIZE(names));
 	if (nearest)
-		return rpc_fail(call, RPC_BAD_PARAMS, "there is no tool %s; did you mean '%s'?",
-				option_quote(name).text, nearest);
-	return rpc_fail(call, RPC_BAD_PARAMS, "there is no tool %s; tools/list has their names",
-			option_quote(name).text);
+		return rpc_fail(call, RPC_BAD_PARAMS, "unknown tool %s; did you mean '%s'?", option_quote(name).text,
+				nearest);
+	return rpc_fail(call, RPC_BAD_PARAMS, "unknown tool %s; tools/list has the names", option_quote(name).text);
 }
 
 int method_tools_call(struct rpc_call *call, struct writer *result)
@@ -245,11 +244,11 @@ int method_tools_call(struct rpc_call *call, struct writer *result)
 	int r;
 
 	if (!name)
-		return rpc_fail(call, RPC_BAD_PARAMS, "'name' is missing, or no string");
+		return rpc_fail(call, RPC_BAD_PARAMS, "'name' is missing or not a string");
 	if (!tool)
 		return unknown_tool(call, name);
 	if (arguments && !json_is_object(arguments))
-		return rpc_fail(call, RPC_BAD_PARAMS, "'arguments' is no object");
+		return rpc_fail(call, RPC_BAD_PARAMS, "'arguments' is not an object");
 	if (tool->write)
 		return tool->write(call, result);
 	fields = calloc(1, tool->arguments_bytes + 1);
@@ -303,7 +302,7 @@ struct ingero *tool_connect(const struct tool_call *call, struct answer *answer)
 
 	if (asker_connect(call->rpc->asker, "explain", error, &ingero) == 0)
 		return ingero;
-	(void)answer_fail(answer, "%s", *error ? error : "no daemon answers");
+	(void)answer_fail(answer, "%s", *error ? error : "no daemon is running");
 	return NULL;
 }
 

@@ -95,7 +95,7 @@ static FILE *file_replace(const char *path, mode_t mode, char *error)
 	if (fd >= 0)
 		file = fdopen(fd, "w");
 	if (!file) {
-		(void)certificate_refuse(error, -errno, "cannot make '%s': %s", path, strerror(errno));
+		(void)certificate_refuse(error, -errno, "cannot create '%s': %s", path, strerror(errno));
 		closep(&fd);
 	}
 	return file;
@@ -108,7 +108,7 @@ static int certificate_make(const char *cert_path, const char *key_path, const c
 	CLEANUP(fclosep) FILE *key_file = NULL, *cert_file = NULL;
 
 	if (!key || !certificate || !certificate_fill(certificate, key, host))
-		return certificate_refuse(error, -EIO, "cannot make a certificate");
+		return certificate_refuse(error, -EIO, "cannot create a certificate");
 	key_file = file_replace(key_path, 0600, error);
 	cert_file = key_file ? file_replace(cert_path, 0644, error) : NULL;
 	if (!cert_file)
@@ -172,7 +172,7 @@ int web_tls_new(const char *cert_path, const char *key_path, char *error, char *
 		r = certificate_refuse(error, -EINVAL, "'%s' has no certificate in PEM form", cert_path);
 	else if (SSL_CTX_use_PrivateKey_file(tls, key_path, SSL_FILETYPE_PEM) != 1 ||
 		 SSL_CTX_check_private_key(tls) != 1)
-		r = certificate_refuse(error, -EINVAL, "'%s' has no key in PEM form that fits '%s'", key_path,
+		r = certificate_refuse(error, -EINVAL, "'%s' has no key in PEM form that matches '%s'", key_path,
 				       cert_path);
 	if (r < 0) {
 		SSL_CTX_free(tls);

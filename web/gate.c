@@ -93,23 +93,23 @@ static int request_line_check(struct gate *gate, struct span line, struct head *
 		return gate_refuse(gate, 400, "the request line is not METHOD TARGET HTTP/1.1");
 	for (size_t i = 0; i < head->method.n; i++)
 		if (!is_token_character(head->method.text[i]))
-			return gate_refuse(gate, 400, "the method is no token");
+			return gate_refuse(gate, 400, "the method has a character that is not allowed");
 	if (target.n > GATE_TARGET_BYTES_MAX)
 		return gate_refuse(gate, 414, "the target is longer than 1024 bytes");
 	if (*target.text != '/')
-		return gate_refuse(gate, 400, "the target is no path");
+		return gate_refuse(gate, 400, "the target is not a path");
 	for (size_t i = 0; i < target.n; i++)
 		if (target.text[i] <= ' ' || target.text[i] > '~')
-			return gate_refuse(gate, 400, "the target has a character that needs an escape");
+			return gate_refuse(gate, 400, "the target has a character that must be escaped");
 	if (line.n != strlen("HTTP/1.1") || memcmp(line.text, "HTTP/", 5) != 0 ||
 	    !isdigit((unsigned char)line.text[5]) || line.text[6] != '.' || !isdigit((unsigned char)line.text[7]))
 		return gate_refuse(gate, 400, "the request line is not METHOD TARGET HTTP/1.1");
 	if (memcmp(line.text, "HTTP/1.1", line.n) != 0)
-		return gate_refuse(gate, 505, "HTTP/1.1 alone is served");
+		return gate_refuse(gate, 505, "only HTTP/1.1 is supported");
 	for (size_t i = 0; gate->rules->methods[i]; i++)
 		is_known |= head->method.n == strlen(gate->rules->methods[i]) &&
 			    memcmp(head->method.text, gate->rules->methods[i], head->method.n) == 0;
-	return is_known ? 0 : gate_refuse(gate, 405, "this method is not served");
+	return is_known ? 0 : gate_refuse(gate, 405, "this method is not supported");
 }
 
 /* Splits the port off: "localhost:8080", "[::1]". Return: whether what follows the host is a port, or nothing */
@@ -191,7 +191,7 @@ static int length_read(struct gate *gate, struct span value, struct head *head)
 		return gate_refuse(gate, value.n ? 413 : 400, "Content-Length is empty, or too large");
 	for (size_t i = 0; i < value.n; i++) {
 		if (!isdigit((unsigned char)value.text[i]))
-			return gate_refuse(gate, 400, "Content-Length is no number");
+			return gate_refuse(gate, 400, "Content-Length is not a number");
 		head->length = head->length * 10 + (uint64_t)(value.text[i] - '0');
 	}
 	head->has_length = true;
@@ -240,10 +240,10 @@ static int header_line_check(struct gate *gate, struct span line, struct head *h
 		return gate_refuse(gate, 400, "a header has no name, or no colon");
 	for (size_t i = 0; i < name.n; i++)
 		if (!is_token_character(name.text[i]))
-			return gate_refuse(gate, 400, "the name of a header is no token");
+			return gate_refuse(gate, 400, "the name of a header has a character that is not allowed");
 	for (size_t i = 0; i < line.n; i++)
 		if ((line.text[i] < ' ' && line.text[i] != '\t') || line.text[i] > '~')
-			return gate_refuse(gate, 400, "a header has a control character, or one beyond ASCII");
+			return gate_refuse(gate, 400, "a header has a character that is not printable ASCII");
 	while (line.n && strchr(" \t", *line.text)) {
 		line.text++;
 		line.n--;
@@ -251,7 +251,7 @@ static int header_line_check(struct gate *gate, struct span line, struct head *h
 	while (line.n && strchr(" \t", line.text[line.n - 1]))
 		line.n--;
 	if (is_single(name) && name_was_there(head, name))
-		return gate_refuse(gate, 400, "a header that may stand once stands twice");
+		return gate_refuse(gate, 400, "a header is repeated that may be sent only once");
 	if (head->n_headers == GATE_HEADERS_MAX)
 		return gate_refuse(gate, 431, "more than 64 headers");
 	head->names[head->n_headers++] = name;
@@ -289,7 +289,7 @@ static int head_check(struct gate *gate, struct head *head)
 		if (!head->has_length && !head->is_chunked)
 			return gate_refuse(gate, 411, "POST needs Content-Length");
 	} else if (head->length || head->is_chunked) {
-		return gate_refuse(gate, 400, "only POST has a body");
+		return gate_refuse(gate, 400, "only POST may have a body");
 	}
 	if (head->length > gate->rules->body_bytes_max)
 		return gate_refuse(gate, 413, "the body is too large");
@@ -304,7 +304,7 @@ static int line_byte_take(struct gate *gate, char c, size_t most, unsigned int s
 	if ((c == '\n') != is_after_cr)
 		return gate_refuse(gate, 400, "a line does not end in CR LF");
 	if (!c)
-		return gate_refuse(gate, 400, "a NUL byte");
+		return gate_refuse(gate, 400, "a line has a NUL byte");
 	if (gate->line.n >= most)
 		return gate_refuse(gate, status, "the head is too large");
 	return buf_append(&gate->line, &c, 1) < 0 ? -ENOMEM : 0;
@@ -357,7 +357,7 @@ static int chunk_size_read(struct gate *gate)
 		char c = (char)gate->line.data[i];
 
 		if (!isxdigit((unsigned char)c))
-			return gate_refuse(gate, 400, "the size of a chunk is no hexadecimal number");
+			return gate_refuse(gate, 400, "the size of a chunk is not a hexadecimal number");
 		size = size * 16 + (uint64_t)(isdigit((unsigned char)c) ? c - '0' : (c | 0x20) - 'a' + 10);
 	}
 	gate->body_bytes += size;
@@ -381,7 +381,7 @@ static int chunk_byte_take(struct gate *gate, char c, struct buf *out)
 	if (is_size)
 		r = chunk_size_read(gate);
 	else if (gate->line.n != 2)
-		r = gate_refuse(gate, 400, is_last ? "trailers are not served" : "a chunk is longer than its size");
+		r = gate_refuse(gate, 400, is_last ? "trailers are not supported" : "a chunk is longer than its size");
 	if (r)
 		return r;
 	if (buf_append(out, gate->line.data, gate->line.n) < 0)

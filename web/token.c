@@ -34,11 +34,11 @@ int web_token_set(const char *text, char *error, struct web_token *ret)
 	size_t n = strlen(text);
 
 	if (n < WEB_TOKEN_BYTES_MIN || n > WEB_TOKEN_BYTES_MAX)
-		return token_refuse(error, -EINVAL, "a token has %d to %d characters", WEB_TOKEN_BYTES_MIN,
+		return token_refuse(error, -EINVAL, "a token must have %d to %d characters", WEB_TOKEN_BYTES_MIN,
 				    WEB_TOKEN_BYTES_MAX);
 	for (size_t i = 0; i < n; i++)
 		if (text[i] <= ' ' || text[i] > '~')
-			return token_refuse(error, -EINVAL, "a token has visible ASCII characters only");
+			return token_refuse(error, -EINVAL, "a token may only have visible ASCII characters");
 	if (!digest_make(text, n, ret->digest))
 		return token_refuse(error, -ENOMEM, "no memory for the token");
 	return 0;
@@ -51,9 +51,9 @@ int web_file_is_private(int fd, const char *path, char *error)
 	if (fstat(fd, &st) < 0)
 		return token_refuse(error, -errno, "cannot read '%s': %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return token_refuse(error, -EPERM, "'%s' is no file", path);
+		return token_refuse(error, -EPERM, "'%s' is not a regular file", path);
 	if (st.st_mode & 077)
-		return token_refuse(error, -EPERM, "'%s' can be read by others: 'chmod 600 %s'", path, path);
+		return token_refuse(error, -EPERM, "other users can read '%s'; run 'chmod 600 %s'", path, path);
 	return 0;
 }
 
@@ -87,9 +87,9 @@ static int token_make(const char *path, char *error, struct web_token *ret)
 	int r;
 
 	if (fd < 0)
-		return token_refuse(error, -errno, "cannot make '%s': %s", path, strerror(errno));
+		return token_refuse(error, -errno, "cannot create '%s': %s", path, strerror(errno));
 	if (RAND_bytes(bytes, sizeof(bytes)) != 1)
-		return token_refuse(error, -EIO, "no random numbers for a token");
+		return token_refuse(error, -EIO, "cannot get random numbers for a token");
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		(void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 	r = web_token_set(text, error, ret);

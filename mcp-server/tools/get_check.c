@@ -6,7 +6,7 @@
 #include "mcp-server/tool.h"
 
 static const struct tool_member check_members[] = {
-	{ "all_passed", "boolean", "Whether no check fails; warnings are no failures" },
+	{ "all_passed", "boolean", "Whether no check failed; a warning is not a failure" },
 	{ "checks", "array", "Each check: name, level (ok, warn, fail), value, recommendation" },
 };
 
@@ -30,7 +30,7 @@ const struct tool tool_get_check = {
 	.title = "Is this machine ready?",
 	.description = "Checks kernel, permissions, service, database, GPU driver and CUDA libraries, and names the "
 		       "action for "
-		       "each problem. When nothing is recorded, or another tool says that no daemon answers.",
+		       "each problem. When nothing is recorded, or another tool says that no daemon is running.",
 	.members = check_members,
 	.n_members = ARRAY_SIZE(check_members),
 	.shape = &check_shape,

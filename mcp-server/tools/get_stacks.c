@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* get_stacks: where in the program calls were made. Stacks are not taken by this version, and the answer says so. */
+/* get_stacks: where in the program calls were made. This version records no stacks, and the answer says so. */
 #include "mcp-server/window.h"
 
 struct stacks_arguments {
@@ -26,17 +26,16 @@ static int stacks_tool_run(const struct tool_call *call, struct answer *answer)
 {
 	(void)call;
 	return answer_fail(answer,
-			   "this version takes no stacks: it needs one that walks them at the return of slow calls. "
-			   "Until then, 'explain' and 'blame' name the operation and what it waited for, and "
-			   "'explain_call' shows one slow call");
+			   "this version records no stacks. 'explain' and 'blame' name the operation and what it "
+			   "waited for; 'explain_call' shows one slow call");
 }
 
 const struct tool tool_get_stacks = {
 	.name = "get_stacks",
 	.title = "Where calls are made (not in this version)",
-	.description = "Stacks of slow calls. Not in this version, which takes none: take explain and blame, which "
-		       "name operations "
-		       "and what they wait for.",
+	.description =
+		"Stacks of slow calls. This version records none; use explain and blame, which name operations and "
+		"what they wait for.",
 	.params = stacks_params,
 	.n_params = ARRAY_SIZE(stacks_params),
 	.arguments_bytes = sizeof(struct stacks_arguments),

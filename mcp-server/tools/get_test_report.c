@@ -63,7 +63,7 @@ static int report_tool_run(const struct tool_call *call, struct answer *answer)
 	report = json_loadb(buf_text(&text), text.n, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(report)) {
 		json_decref(report);
-		return answer_fail(answer, REPORT " is no JSON object");
+		return answer_fail(answer, REPORT " is not a JSON object");
 	}
 	(void)buf_append_text(&answer->body, "{\"path\":\"" REPORT "\"");
 	(void)buf_append_text(&answer->body, json_object_size(report) ? "," : "");

@@ -125,7 +125,7 @@ static int watch_tool_run(const struct tool_call *call, struct answer *answer)
 	if (call->rpc->asker->server->db_paths)
 		return answer_fail(answer, "this server answers from a file; start it without '--db' to watch");
 	if (ingero_connect(&wish, error, sizeof(error), &ingero, NULL) < 0)
-		return answer_fail(answer, "%s", *error ? error : "no daemon answers");
+		return answer_fail(answer, "%s", *error ? error : "no daemon is running");
 	r = watch_ask(&watch, a, ingero, answer);
 	trace_summary_done(&watch.summary);
 	ingero_close(ingero);

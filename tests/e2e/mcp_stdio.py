@@ -63,7 +63,7 @@ def tools_check(check, client, label):
     for name, tool in tools.items():
         if name in ("watch", "get_stacks"):
             refused = client.call(name)
-            check(f"{label}, {name}: says why not", refused.is_error and ("--db" if name == "watch" else "takes no stacks") in refused.text, refused.text)
+            check(f"{label}, {name}: says why not", refused.is_error and ("--db" if name == "watch" else "records no stacks") in refused.text, refused.text)
             continue
         arguments = {"id": call} if name == "explain_call" else TOOLS[name]
         problem = schema_problem(tool["inputSchema"], arguments)
@@ -242,7 +242,7 @@ def wrong(check, client):
         except mcp.Refused as refusal:
             check(f"{method} {params}: its code", refusal.code == code, refusal)
     for name, arguments, said in (("explain", {"since": 5}, "'since' takes a string"), ("explain", {"sinse": "5m"}, "did you mean 'since'?"),
-                                  ("explain_call", {}, "needs 'id'"), ("run_demo", {"scenario": "nothing"}, "there are incident"),
+                                  ("explain_call", {}, "needs 'id'"), ("run_demo", {"scenario": "nothing"}, "the demos are incident"),
                                   ("run_sql", {"query": "DELETE FROM events"}, ""), ("explain", {"from": "14:00", "since": "5m"}, "exclude each other")):
         answer = client.call(name, **arguments)
         check(f"{name} {arguments}: refused with the way out", answer.is_error and said in answer.text, answer.text)
