@@ -119,19 +119,21 @@ static int certificate_make(const char *cert_path, const char *key_path, const c
 	return 0;
 }
 
-/* Whether a kept certificate is there, and holds for some days more. */
-static bool certificate_holds(const char *path)
+/* Whether a kept certificate is there with its key, and holds for some days more. */
+static bool certificate_holds(const char *cert_path, const char *key_path)
 {
-	CLEANUP(fclosep) FILE *file = fopen(path, "re");
-	CLEANUP(x509_freep) X509 *certificate = file ? PEM_read_X509(file, NULL, NULL, NULL) : NULL;
+	CLEANUP(fclosep) FILE *cert_file = fopen(cert_path, "re"), *key_file = fopen(key_path, "re");
+	CLEANUP(x509_freep) X509 *certificate = cert_file ? PEM_read_X509(cert_file, NULL, NULL, NULL) : NULL;
+	CLEANUP(pkey_freep) EVP_PKEY *key = key_file ? PEM_read_PrivateKey(key_file, NULL, NULL, NULL) : NULL;
 	time_t soon = time(NULL) + RENEW_DAYS * DAY_S;
 
-	return certificate && X509_cmp_time(X509_get0_notAfter(certificate), &soon) > 0;
+	return certificate && key && X509_check_private_key(certificate, key) == 1 &&
+	       X509_cmp_time(X509_get0_notAfter(certificate), &soon) > 0;
 }
 
 int web_certificate_keep(const char *cert_path, const char *key_path, const char *host, char *error)
 {
-	if (certificate_holds(cert_path) && access(key_path, R_OK) == 0)
+	if (certificate_holds(cert_path, key_path))
 		return 0;
 	return certificate_make(cert_path, key_path, host, error);
 }

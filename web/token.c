@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -79,15 +81,12 @@ int web_token_read(const char *path, char *error, struct web_token *ret)
 	return r;
 }
 
-static int token_make(const char *path, char *error, struct web_token *ret)
+static int token_write(int fd, const char *path, char *error, struct web_token *ret)
 {
 	unsigned char bytes[RANDOM_BYTES];
 	char text[2 * RANDOM_BYTES + 2];
-	CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int r;
 
-	if (fd < 0)
-		return token_refuse(error, -errno, "cannot create '%s': %s", path, strerror(errno));
 	if (RAND_bytes(bytes, sizeof(bytes)) != 1)
 		return token_refuse(error, -EIO, "cannot get random numbers for a token");
 	for (size_t i = 0; i < sizeof(bytes); i++)
@@ -98,17 +97,38 @@ static int token_make(const char *path, char *error, struct web_token *ret)
 		r = token_refuse(error, -EIO, "cannot write '%s'", path);
 	OPENSSL_cleanse(text, sizeof(text));
 	OPENSSL_cleanse(bytes, sizeof(bytes));
-	if (r < 0)
-		(void)unlink(path);
+	return r;
+}
+
+/* Under another name first: the file is never there without its token. Return: also -EEXIST */
+static int token_make(const char *path, char *error, struct web_token *ret)
+{
+	CLEANUP(closep) int fd = -1;
+	char temporary[PATH_MAX];
+	int r = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
+
+	if (r < 0 || (size_t)r >= sizeof(temporary))
+		return token_refuse(error, -ENAMETOOLONG, "cannot create '%.300s': %s", path, strerror(ENAMETOOLONG));
+	fd = mkostemp(temporary, O_CLOEXEC); /* for its owner alone */
+	if (fd < 0)
+		return token_refuse(error, -errno, "cannot create '%s': %s", path, strerror(errno));
+	r = token_write(fd, path, error, ret);
+	if (r == 0 && link(temporary, path) < 0)
+		r = token_refuse(error, -errno, "cannot create '%s': %s", path, strerror(errno));
+	(void)unlink(temporary);
 	return r;
 }
 
 int web_token_keep(const char *path, char *error, struct web_token *ret, bool *ret_is_new)
 {
-	int r = token_make(path, error, ret);
+	int r = web_token_read(path, error, ret);
 
+	*ret_is_new = false;
+	if (r != -ENOENT)
+		return r;
+	r = token_make(path, error, ret);
 	*ret_is_new = r == 0;
-	return r == -EEXIST ? web_token_read(path, error, ret) : r;
+	return r == -EEXIST ? web_token_read(path, error, ret) : r; /* another server was faster */
 }
 
 bool web_token_matches(const struct web_token *token, const char *authorization)

@@ -26,7 +26,7 @@ static X509 *read_certificate(const char *path)
 int main(void)
 {
 	const char *place = getenv("TMPDIR");
-	char directory[256], cert[300], key[300], error[WEB_ERROR_BYTES] = "";
+	char directory[256], cert[300], key[300], other[300], error[WEB_ERROR_BYTES] = "";
 	char fingerprint[WEB_FINGERPRINT_BYTES], again[WEB_FINGERPRINT_BYTES];
 	SSL_CTX *tls = NULL;
 	X509 *certificate;
@@ -36,6 +36,7 @@ int main(void)
 	CHECK("a directory", mkdtemp(directory));
 	(void)snprintf(cert, sizeof(cert), "%s/cert.pem", directory);
 	(void)snprintf(key, sizeof(key), "%s/key.pem", directory);
+	(void)snprintf(other, sizeof(other), "%s/other.pem", directory);
 	CHECK_INT_EQ("made", web_certificate_keep(cert, key, "node-7", error), 0);
 	CHECK("its key is for its owner alone", stat(key, &st) == 0 && (st.st_mode & 0777) == 0600);
 
@@ -67,6 +68,13 @@ int main(void)
 	(void)unlink(key);
 	CHECK_INT_EQ("a lost key", web_tls_new(cert, key, error, fingerprint, &tls), -ENOENT);
 	CHECK_INT_EQ("makes another", web_certificate_keep(cert, key, NULL, error), 0);
+	CHECK("a key of another", rename(key, other) == 0 && unlink(cert) == 0);
+	CHECK_INT_EQ("with its certificate", web_certificate_keep(cert, key, NULL, error), 0);
+	CHECK("in its place", rename(other, key) == 0);
+	CHECK_INT_EQ("does not fit", web_tls_new(cert, key, error, fingerprint, &tls), -EINVAL);
+	CHECK_INT_EQ("makes both anew", web_certificate_keep(cert, key, NULL, error), 0);
+	CHECK_INT_EQ("that fit", web_tls_new(cert, key, error, fingerprint, &tls), 0);
+	SSL_CTX_free(tls);
 	(void)unlink(cert);
 	(void)unlink(key);
 	(void)rmdir(directory);

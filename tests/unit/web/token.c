@@ -78,6 +78,9 @@ static void files_test(void)
 	CHECK("a link", symlink("/etc/passwd", path) == 0);
 	CHECK("is not followed to make one", web_token_keep(path, error, &token, &is_new) < 0);
 	(void)unlink(path);
+	CHECK("a link to nothing", symlink("none", path) == 0);
+	CHECK("nor there", web_token_keep(path, error, &token, &is_new) < 0);
+	(void)unlink(path);
 	(void)rmdir(directory);
 }
 
