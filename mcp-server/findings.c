@@ -31,8 +31,24 @@ const struct answer_shape findings_shape = {
 	.details_how = "ask with details: true, or with the id of a finding",
 };
 
+/* How the window was chosen; NULL: as asked, or the recording is shorter. */
+static const char *summary_words(const struct ingero_explanation *e, bool is_chosen)
+{
+	switch (explain_window_of(e, is_chosen)) {
+	case EXPLAIN_WINDOW_ASKED:
+		break;
+	case EXPLAIN_WINDOW_DEFAULT:
+		return "the last 5m (since covers more)";
+	case EXPLAIN_WINDOW_LAST:
+		return "the last 5m that were recorded (from covers more)";
+	case EXPLAIN_WINDOW_LAST_WHOLE:
+		return "the last that was recorded";
+	}
+	return NULL;
+}
+
 /* One line that sums the answer up, in the words of `ingero explain`. */
-static void summary_append(const struct ingero_explanation *e, struct buf *out)
+static void summary_append(const struct ingero_explanation *e, bool is_chosen, struct buf *out)
 {
 	const struct text_style style = { .is_utf8 = true, .columns = 1000 };
 	const struct explain_question question = {
@@ -40,7 +56,7 @@ static void summary_append(const struct ingero_explanation *e, struct buf *out)
 		.from_unix_ns = e->from_unix_ns,
 		.to_unix_ns = e->to_unix_ns,
 		.whose = "in your scope",
-		.words = e->is_last_recorded ? "the last that was recorded" : NULL,
+		.words = summary_words(e, is_chosen),
 		.kept_from_unix_ns = e->kept_from_unix_ns,
 		.kept_to_unix_ns = e->kept_to_unix_ns,
 	};
@@ -52,7 +68,7 @@ static void summary_append(const struct ingero_explanation *e, struct buf *out)
 	json_text_add(out, buf_text(&text));
 }
 
-int findings_write(const struct ingero_explanation *e, const char *more, struct answer *answer)
+int findings_write(const struct ingero_explanation *e, const char *more, bool is_chosen, struct answer *answer)
 {
 	static const char beginning[] = "{\"type\":\"explain\",";
 	CLEANUP(buf_done) struct buf json = BUF_INIT;
@@ -63,7 +79,7 @@ int findings_write(const struct ingero_explanation *e, const char *more, struct 
 	if (json.n < skip || memcmp(json.data, beginning, skip) != 0)
 		return -EPROTO;
 	(void)buf_printf(&answer->body, "{%s\"summary\":", more);
-	summary_append(e, &answer->body);
+	summary_append(e, is_chosen, &answer->body);
 	(void)buf_append_text(&answer->body, ",");
 	(void)buf_append(&answer->body, json.data + skip, json.n - skip);
 	findings_next(e, answer);

@@ -21,7 +21,6 @@
 #include "libingero/connect/caller.h"
 #include "libingero/render/units.h"
 
-#define SHORTER_LEAST_NS (30 * NSEC_PER_SEC) /* figures that begin so much after the window are all there are */
 #define ID_CHARACTERS "0123456789abcdefABCDEF."
 
 struct explain_fields {
@@ -84,16 +83,17 @@ static const char *contradiction(const struct explain_fields *f, const char *id)
 /* How the window was chosen; NULL: as asked, or the recording is shorter. */
 static const char *window_words(const struct explain_fields *f, const char *id, const struct ingero_explanation *answer)
 {
-	const Ingero__V1__Window *window = answer->reply->window;
-
-	if (answer->is_last_recorded)
-		return answer->kept_from_unix_ns < answer->from_unix_ns
-			       ? "the last 5m that were recorded ('--from' covers more)"
-			       : "the last that was recorded";
-	if (id || f->is_list || f->last_calls || window_is_given(&f->window))
-		return NULL;
-	return window && window->from_unix_ns > answer->from_unix_ns + SHORTER_LEAST_NS ? NULL
-											: WINDOW_DEFAULT_WORDS("5m");
+	switch (explain_window_of(answer, id || f->is_list || f->last_calls || window_is_given(&f->window))) {
+	case EXPLAIN_WINDOW_ASKED:
+		break;
+	case EXPLAIN_WINDOW_DEFAULT:
+		return WINDOW_DEFAULT_WORDS("5m");
+	case EXPLAIN_WINDOW_LAST:
+		return "the last 5m that were recorded ('--from' covers more)";
+	case EXPLAIN_WINDOW_LAST_WHOLE:
+		return "the last that was recorded";
+	}
+	return NULL;
 }
 
 /* The answer as people read it. Return: 0 or -ENOMEM */

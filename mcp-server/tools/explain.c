@@ -24,6 +24,7 @@ static const struct tool_member explain_members[] = {
 	  "Problems, worst first: kind, severity, process, operation, cause, evidence, advice, lost_ns" },
 	{ "more_findings", "integer", "Number of findings left out by the daemon" },
 	{ "accounts", "array", "Of each process the thread that lost most: where its wall clock went" },
+	{ "more_accounts", "integer", "Number of threads with an account that only blame shows" },
 	{ "operations", "array", "The operations that took most time: exact counts, totals, percentiles" },
 	{ "behind", "array", "Processes that ran while calls waited for a CPU" },
 	{ "window", "object", "The time that the answer covers" },
@@ -60,7 +61,7 @@ static int explain_tool_run(const struct tool_call *call, struct answer *answer)
 	if (r < 0)
 		return r;
 	answer->has_details |= a->id != NULL;
-	return findings_write(&explanation, "", answer);
+	return findings_write(&explanation, "", a->id || a->last_calls || wish.is_whole, answer);
 }
 
 const struct tool tool_explain = {

@@ -50,13 +50,14 @@ static int chains_tool_run(const struct tool_call *call, struct answer *answer)
 	if (r < 0)
 		return r;
 	findings_keep(&explanation, a->top_n ? a->top_n : TOP_DEFAULT);
-	return findings_write(&explanation, "", answer);
+	return findings_write(&explanation, "", /* is_chosen= */ true, answer);
 }
 
 /* What explain has beside its findings. */
 static const char *const chains_details[] = {
-	"/accounts",	   "/operations", "/behind",	  "/sessions", "/waits",   "/gaps", "/cost", "start_time",
-	"exec_generation", "present_ns",  "total_raw_ns", "timeline",  "examples", "tid",   "takes", NULL,
+	"/accounts", "/more_accounts", "/operations", "/behind",	 "/sessions",  "/waits",
+	"/gaps",     "/cost",	       "start_time",  "exec_generation", "present_ns", "total_raw_ns",
+	"timeline",  "examples",       "tid",	      "takes",		 NULL,
 };
 
 static const struct answer_list chains_lists[] = {

@@ -19,10 +19,11 @@
 #define LIST_TITLE_LINES 2u	  /* a blank, and how many follow */
 #define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */
 #define PROCESS_COLUMNS 24u
-#define LIST_LEAST 2u	     /* lines of findings without a block, on a terminal with few lines */
-#define ACCOUNTS_MOST 3u     /* maximum in text */
-#define ACCOUNT_ROWS 14u     /* lines of a terminal for each of them */
-#define TABLE_ROWS_LEAST 10u /* maximum rows of --per-process on a terminal */
+#define SHORTER_LEAST_NS (30 * NSEC_PER_SEC) /* figures that begin so much after the window are all there are */
+#define LIST_LEAST 2u			     /* lines of findings without a block, on a terminal with few lines */
+#define ACCOUNTS_MOST 3u		     /* maximum in text */
+#define ACCOUNT_ROWS 14u		     /* lines of a terminal for each of them */
+#define TABLE_ROWS_LEAST 10u		     /* maximum rows of --per-process on a terminal */
 
 void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const *gaps, size_t n_gaps,
 			   uint64_t now_unix_ns, const struct text_style *style, struct buf *out)
@@ -386,6 +387,18 @@ static void one_append(const struct explain_question *q, const Ingero__V1__Expla
 		text_line(out, style, TEXT_PLAIN, "%s", "");
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
 	}
+}
+
+enum explain_window explain_window_of(const struct ingero_explanation *answer, bool is_chosen)
+{
+	const Ingero__V1__Window *window = answer->reply->window;
+
+	if (answer->is_last_recorded)
+		return answer->kept_from_unix_ns < answer->from_unix_ns ? EXPLAIN_WINDOW_LAST
+									: EXPLAIN_WINDOW_LAST_WHOLE;
+	if (is_chosen || (window && window->from_unix_ns > answer->from_unix_ns + SHORTER_LEAST_NS))
+		return EXPLAIN_WINDOW_ASKED;
+	return EXPLAIN_WINDOW_DEFAULT;
 }
 
 int explain_report_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "ingero/answers.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/text.h"
 
@@ -28,6 +29,16 @@ struct explain_question {
 	bool is_forgotten;   /* the database is removed after this answer */
 };
 
+/* How the window of an answer was chosen. */
+enum explain_window {
+	EXPLAIN_WINDOW_ASKED,	   /* by the caller, or the recording has no more */
+	EXPLAIN_WINDOW_DEFAULT,	   /* the last 5 minutes: an earlier start covers more */
+	EXPLAIN_WINDOW_LAST,	   /* recording has stopped: the last 5 minutes that were recorded */
+	EXPLAIN_WINDOW_LAST_WHOLE, /* likewise, and that is the whole recording */
+};
+
+/** explain_window_of() - @is_chosen: the caller named the window, or one finding or call */
+enum explain_window explain_window_of(const struct ingero_explanation *answer, bool is_chosen);
 /**
  * explain_report_append() - append the whole report
  * Return: 0 or -ENOMEM

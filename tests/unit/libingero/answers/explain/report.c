@@ -711,6 +711,36 @@ static void threads_test(void)
 	}
 }
 
+static const struct {
+	const char *name;
+	bool is_chosen, is_last;
+	uint64_t kept_from_unix_ns; /* of a recording that has stopped */
+	uint64_t figures_from_unix_ns;
+	enum explain_window want;
+} windows[] = {
+	{ "the default", .figures_from_unix_ns = AT(100), .want = EXPLAIN_WINDOW_DEFAULT },
+	{ "the recording began in it", .figures_from_unix_ns = AT(131), .want = EXPLAIN_WINDOW_ASKED },
+	{ "asked for", .is_chosen = true, .figures_from_unix_ns = AT(100), .want = EXPLAIN_WINDOW_ASKED },
+	{ "the end of a long one", .is_last = true, .kept_from_unix_ns = AT(99), .want = EXPLAIN_WINDOW_LAST },
+	{ "all of a short one", .is_last = true, .kept_from_unix_ns = AT(100), .want = EXPLAIN_WINDOW_LAST_WHOLE },
+};
+
+static void windows_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
+		Ingero__V1__ExplainReply message = INGERO__V1__EXPLAIN_REPLY__INIT;
+		Ingero__V1__Window window = INGERO__V1__WINDOW__INIT;
+		const struct ingero_explanation answer = { .reply = &message,
+							   .from_unix_ns = AT(100),
+							   .kept_from_unix_ns = windows[i].kept_from_unix_ns,
+							   .is_last_recorded = windows[i].is_last };
+
+		window.from_unix_ns = windows[i].figures_from_unix_ns;
+		message.window = &window;
+		CHECK_INT_EQ(windows[i].name, explain_window_of(&answer, windows[i].is_chosen), windows[i].want);
+	}
+}
+
 int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -723,5 +753,6 @@ int main(void)
 	waits_test();
 	places_test();
 	threads_test();
+	windows_test();
 	return check_result();
 }
