@@ -17,6 +17,7 @@ struct wait {
 	struct buf answer; /* of a stream: events that were not read yet */
 	bool is_stream;
 	bool is_done;
+	enum rpc_code code; /* of an answer that is an error; 0: none */
 };
 
 /* A reply that tells its progress: events, the last of which is the answer. */
@@ -69,7 +70,13 @@ enum MHD_Result http_reply_error(struct MHD_Connection *connection, unsigned int
 
 /* ---- running ---- */
 
-static void wait_send(const char *json, size_t n, bool is_answer, void *data)
+/* Errors of methods and arguments are replies as any other. */
+static unsigned int answer_status(enum rpc_code code)
+{
+	return code == RPC_NO_CAPABILITY ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_OK;
+}
+
+static void wait_send(const char *json, size_t n, bool is_answer, enum rpc_code code, void *data)
 {
 	struct wait *wait = data;
 
@@ -82,6 +89,7 @@ static void wait_send(const char *json, size_t n, bool is_answer, void *data)
 	if (wait->is_stream)
 		(void)buf_append_text(&wait->answer, "\n\n");
 	wait->is_done = is_answer;
+	wait->code = code;
 	(void)pthread_cond_signal(&wait->changed);
 	(void)pthread_mutex_unlock(&wait->mutex);
 }
@@ -154,7 +162,7 @@ static enum MHD_Result slow_answer(struct workers *workers, struct rpc_message *
 	wait_init(&wait, /* is_stream= */ false);
 	workers_add(workers, message, &asker);
 	if (answer_wait(workers, &wait, connection, &asker, id))
-		r = http_reply(connection, MHD_HTTP_OK, &wait.answer, NULL, NULL);
+		r = http_reply(connection, answer_status(wait.code), &wait.answer, NULL, NULL);
 	wait_done(&wait);
 	return r;
 }
@@ -254,7 +262,7 @@ static enum MHD_Result quick_answer(struct rpc_message *message, struct MHD_Conn
 
 	rpc_run(&call, &out);
 	buf_done(&call.error_data);
-	return http_reply(connection, MHD_HTTP_OK, &out, NULL, NULL);
+	return http_reply(connection, answer_status(call.code), &out, NULL, NULL);
 }
 
 enum MHD_Result http_answer(struct workers *workers, struct rpc_message *message, struct MHD_Connection *connection)

@@ -23,9 +23,10 @@ enum rpc_code {
 	RPC_NO_METHOD = -32601,
 	RPC_BAD_PARAMS = -32602,
 	RPC_INTERNAL = -32603,
-	RPC_NO_RESOURCE = -32002, /* legacy: there is none with this URI */
-	RPC_BAD_HEADER = -32020,  /* modern, over HTTP: a header is missing, or differs from the message */
-	RPC_NO_VERSION = -32022,  /* modern: this revision is not served */
+	RPC_NO_RESOURCE = -32002,   /* legacy: there is none with this URI */
+	RPC_BAD_HEADER = -32020,    /* modern, over HTTP: a header is missing, or differs from the message */
+	RPC_NO_CAPABILITY = -32021, /* modern: the client did not declare what the method needs */
+	RPC_NO_VERSION = -32022,    /* modern: this revision is not served */
 };
 
 enum rpc_era { RPC_LEGACY = 1, RPC_MODERN = 2 }; /* with the handshake `initialize`; each message for itself */

@@ -20,11 +20,12 @@ struct stdio {
 	atomic_bool is_gone;   /* nobody reads the answers any more */
 };
 
-static void line_send(const char *json, size_t n, bool is_answer, void *data)
+static void line_send(const char *json, size_t n, bool is_answer, enum rpc_code code, void *data)
 {
 	struct stdio *s = data;
 
 	(void)is_answer;
+	(void)code;
 	(void)pthread_mutex_lock(&s->mutex);
 	if (!s->is_gone && (fd_write_full(s->out, json, n) < 0 || fd_write_full(s->out, "\n", 1) < 0))
 		s->is_gone = true;
@@ -64,7 +65,7 @@ static void message_line_take(struct stdio *s, const char *text, size_t n)
 		break;
 	}
 	if (out.n)
-		line_send(buf_text(&out), out.n, /* is_answer= */ true, s);
+		line_send(buf_text(&out), out.n, /* is_answer= */ true, call.code, s);
 	buf_done(&call.error_data);
 	rpc_message_done(&message);
 }

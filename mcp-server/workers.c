@@ -70,7 +70,7 @@ static void progress_send(struct rpc_call *call, const char *json, size_t n)
 	/* With the lock held: whoever has cancelled hears no more of it. */
 	(void)pthread_mutex_lock(&job->workers->mutex);
 	if (!atomic_load(&call->is_cancelled))
-		job->asker.send(json, n, /* is_answer= */ false, job->asker.data);
+		job->asker.send(json, n, /* is_answer= */ false, 0, job->asker.data);
 	(void)pthread_mutex_unlock(&job->workers->mutex);
 }
 
@@ -88,7 +88,7 @@ static void job_run(struct job *job, struct asker *asker)
 	if (!atomic_load(&job->call.is_cancelled))
 		rpc_run(&job->call, &out);
 	if (answer_claim(job))
-		job->asker.send(buf_text(&out), out.n, /* is_answer= */ true, job->asker.data);
+		job->asker.send(buf_text(&out), out.n, /* is_answer= */ true, job->call.code, job->asker.data);
 }
 
 static struct timespec seconds_from_now(unsigned int seconds)
@@ -169,7 +169,7 @@ static void job_refuse(const struct workers_asker *asker, const struct rpc_messa
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
 	rpc_error_append(&out, message->id, RPC_INTERNAL, sentence, "");
-	asker->send(buf_text(&out), out.n, /* is_answer= */ true, asker->data);
+	asker->send(buf_text(&out), out.n, /* is_answer= */ true, RPC_INTERNAL, asker->data);
 }
 
 /*

@@ -17,8 +17,11 @@ struct workers;
 
 /* Whoever asks: ids of requests are those of one asker. */
 struct workers_asker {
-	/* Sends one message of n bytes; called from any thread. @is_answer: not a notification before it */
-	void (*send)(const char *json, size_t n, bool is_answer, void *data);
+	/*
+	 * Sends one message of n bytes; called from any thread. @is_answer: not a notification before it; @code: of an
+	 * answer that is an error, 0: none
+	 */
+	void (*send)(const char *json, size_t n, bool is_answer, enum rpc_code code, void *data);
 	void *data;
 };
 
