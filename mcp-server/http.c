@@ -45,6 +45,21 @@ static const char *header_of(struct MHD_Connection *connection, const char *name
 
 /* ---- what headers must say ---- */
 
+/* Bytes of a value without the blanks behind it, which belong to no value. */
+static size_t value_length(const char *value)
+{
+	size_t n = strlen(value);
+
+	while (n && strchr(" \t", value[n - 1]))
+		n--;
+	return n;
+}
+
+static bool value_is(const char *value, const char *text)
+{
+	return value_length(value) == strlen(text) && strncmp(value, text, strlen(text)) == 0;
+}
+
 /* Whether a media type is this one, whatever its parameters are: "application/json; charset=utf-8" */
 static bool media_is(const char *value, const char *type)
 {
@@ -63,12 +78,13 @@ static bool media_is_listed(const char *list, const char *type)
 static bool name_is(const char *value, const char *text)
 {
 	static const char begin[] = "=?base64?", end[] = "?=";
-	size_t n = strlen(value), frame = strlen(begin) + strlen(end);
+	size_t n = value_length(value), frame = strlen(begin) + strlen(end);
 	unsigned char decoded[NAME_BYTES_MAX];
 	int bytes;
 
-	if (n < frame || strncasecmp(value, begin, strlen(begin)) != 0 || strcmp(value + n - strlen(end), end) != 0)
-		return strcmp(value, text) == 0;
+	if (n < frame || strncasecmp(value, begin, strlen(begin)) != 0 ||
+	    memcmp(value + n - strlen(end), end, strlen(end)) != 0)
+		return value_is(value, text);
 	n -= frame;
 	if (n % 4 || n / 4 * 3 > sizeof(decoded))
 		return false;
@@ -88,9 +104,9 @@ static const char *modern_headers_check(struct MHD_Connection *connection, const
 	bool is_named = strcmp(message->name, "tools/call") == 0 || strcmp(message->name, "prompts/get") == 0 ||
 			strcmp(message->name, "resources/read") == 0;
 
-	if (!revision || !message->revision || strcmp(revision, message->revision) != 0)
+	if (!revision || !message->revision || !value_is(revision, message->revision))
 		return "header 'MCP-Protocol-Version' is missing or differs from the message";
-	if (!method || strcmp(method, message->name) != 0)
+	if (!method || !value_is(method, message->name))
 		return "header 'Mcp-Method' is missing or differs from the message";
 	if (is_named && wanted && (!name || !name_is(name, wanted)))
 		return "header 'Mcp-Name' is missing or differs from the message";
@@ -102,11 +118,25 @@ static const char *legacy_headers_check(struct MHD_Connection *connection)
 {
 	const char *revision = header_of(connection, "MCP-Protocol-Version");
 
-	if (!revision || strcmp(revision, "2025-03-26") == 0)
+	if (!revision || value_is(revision, "2025-03-26"))
 		return NULL;
-	if (!revision_is(revisions, revision) || revision_is(revisions_modern, revision))
-		return "header 'MCP-Protocol-Version' names an unsupported revision, or another one than the message";
-	return NULL;
+	for (size_t i = 0; revisions[i]; i++)
+		if (value_is(revision, revisions[i]) && !revision_is(revisions_modern, revisions[i]))
+			return NULL;
+	return "header 'MCP-Protocol-Version' names an unsupported revision, or another one than the message";
+}
+
+/* Which error a request gets whose headers are not those of its message. */
+static enum rpc_code headers_code(struct MHD_Connection *connection, const struct rpc_message *message)
+{
+	const char *revision = header_of(connection, "MCP-Protocol-Version");
+
+	if (message->era == RPC_MODERN)
+		return RPC_BAD_HEADER;
+	for (size_t i = 0; revision && revisions_modern[i]; i++)
+		if (value_is(revision, revisions_modern[i]))
+			return RPC_BAD_HEADER;
+	return RPC_INVALID;
 }
 
 /* A legacy client hears of errors in replies of status 200; of what is no message, none does. */
@@ -125,14 +155,21 @@ static enum MHD_Result request_answer(struct http *http, struct rpc_message *mes
 							  : legacy_headers_check(connection);
 
 	if (sentence)
-		return http_reply_error(
-			connection, MHD_HTTP_BAD_REQUEST, message->id,
-			message->era == RPC_MODERN ||
-					revision_is(revisions_modern, header_of(connection, "MCP-Protocol-Version"))
-				? RPC_BAD_HEADER
-				: RPC_INVALID,
-			sentence);
+		return http_reply_error(connection, MHD_HTTP_BAD_REQUEST, message->id,
+					headers_code(connection, message), sentence);
 	return http_answer(http->workers, message, connection);
+}
+
+/* An unsupported revision that the header does not name, too, is a wrong header. */
+static enum MHD_Result refusal_answer(const struct rpc_message *message, struct buf *out,
+				      struct MHD_Connection *connection)
+{
+	const char *revision = header_of(connection, "MCP-Protocol-Version");
+
+	if (message->code == RPC_NO_VERSION && (!revision || !value_is(revision, message->revision)))
+		return http_reply_error(connection, MHD_HTTP_BAD_REQUEST, message->id, RPC_BAD_HEADER,
+					"header 'MCP-Protocol-Version' is missing or differs from the message");
+	return http_reply(connection, refusal_status(message), out, NULL, NULL);
 }
 
 static enum MHD_Result message_answer(struct http *http, struct buf *body, struct MHD_Connection *connection)
@@ -143,7 +180,7 @@ static enum MHD_Result message_answer(struct http *http, struct buf *body, struc
 
 	switch (rpc_read(buf_text(body), body->n, &message, &out)) {
 	case RPC_REFUSED:
-		r = http_reply(connection, refusal_status(&message), &out, NULL, NULL);
+		r = refusal_answer(&message, &out, connection);
 		break;
 	case RPC_IGNORED:
 	case RPC_NOTIFICATION:

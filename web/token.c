@@ -137,8 +137,10 @@ bool web_token_matches(const struct web_token *token, const char *authorization)
 	unsigned char digest[32] = { 0 };
 	bool has_scheme = authorization && strncasecmp(authorization, scheme, strlen(scheme)) == 0;
 	const char *text = has_scheme ? authorization + strlen(scheme) : "";
+	size_t n;
 
 	text += strspn(text, " ");
-	return digest_make(text, strlen(text), digest) && CRYPTO_memcmp(digest, token->digest, sizeof(digest)) == 0 &&
-	       has_scheme;
+	for (n = strlen(text); n && strchr(" \t", text[n - 1]);)
+		n--; /* blanks behind a value belong to none */
+	return digest_make(text, n, digest) && CRYPTO_memcmp(digest, token->digest, sizeof(digest)) == 0 && has_scheme;
 }

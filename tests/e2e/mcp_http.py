@@ -174,6 +174,8 @@ def eras_check(check, server):
     check("a modern call", status == 200 and not json.loads(body)["result"]["isError"], status, body[:300])
     encoded = {**headers, "Mcp-Name": "=?base64?ZXhwbGFpbg==?="}
     check("its name in base64", server.post(message, encoded)[0] == 200)
+    blanks = {name: f"  {value} \t " for name, value in headers.items()}
+    check("blanks around values", server.post(message, blanks)[0] == 200)
     for name, value in (("MCP-Protocol-Version", None), ("MCP-Protocol-Version", "2025-11-25"), ("Mcp-Method", None), ("Mcp-Method", "tools/List"),
                         ("Mcp-Name", None), ("Mcp-Name", "blame")):
         status, _, body = server.post(message, {**headers, name: value})
@@ -183,6 +185,11 @@ def eras_check(check, server):
     events = [json.loads(line.removeprefix(b"data: ")) for line in unchunked(body).split(b"\n") if line.startswith(b"data: ")]
     check("events, the last of which is the answer", status == 200 and told["content-type"] == "text/event-stream" and events[-1].get("id") == 7 and
           "result" in events[-1] and all(one.get("method") == "notifications/progress" for one in events[:-1]), status, told, body[:500])
+    message, headers = modern("tools/list")
+    message["params"]["_meta"][mcp.META + "protocolVersion"] = "2030-01-01"
+    for named, code in (("2030-01-01", -32022), (mcp.MODERN, -32020)):
+        status, _, body = server.post(message, {**headers, "MCP-Protocol-Version": named})
+        check(f"a revision to come, with {named} in its header", status == 400 and json.loads(body)["error"]["code"] == code, status, body)
     message, headers = modern("no/such")
     status, _, body = server.post(message, headers)
     check("modern, no such method", status == 404 and json.loads(body)["error"]["code"] == -32601, status, body)

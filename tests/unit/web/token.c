@@ -27,7 +27,8 @@ static const struct {
 	{ "another", "Bearer 0123456789abcdeF", false },
 	{ "its beginning", "Bearer 0123456789abcde", false },
 	{ "more than it", "Bearer " TOKEN "0", false },
-	{ "a blank behind it", "Bearer " TOKEN " ", false },
+	{ "blanks behind it", "Bearer " TOKEN " \t", true },
+	{ "blanks alone", "Bearer   ", false },
 };
 
 static void values_test(void)
