@@ -28,6 +28,7 @@ lib*/libingero.so.0.*
 lib/ingero/10-perf.conf
 lib/systemd/system/ingero-collectord.service
 lib/systemd/system/ingero-collectord.socket
+lib/systemd/system/ingero-mcp.service
 lib/systemd/system-generators/ingero-generator
 lib/systemd/system-preset/80-ingero.preset
 lib/sysusers.d/ingero.conf
@@ -42,6 +43,9 @@ share/man/man1/ingero.1
 share/man/man8/ingero-collectord.8
 share/zsh/site-functions/_ingero
 """.split()
+
+
+UNITS = ("ingero-collectord.service", "ingero-mcp.service")
 
 
 def install(build, root):
@@ -72,15 +76,20 @@ def installed_from(build):
 
 
 def test_unit(check, root, prefix):
-    unit = pathlib.Path(root + prefix, "lib/systemd/system/ingero-collectord.service").read_text(encoding="utf-8")
-    program = re.search(r"^ExecStart=(\S+)", unit, re.M).group(1)
-    check("the unit starts what is there", os.access(root + program, os.X_OK), program)
+    users = pathlib.Path(root + prefix, "lib/sysusers.d/ingero.conf").read_text(encoding="utf-8")
+    preset = pathlib.Path(root + prefix, "lib/systemd/system-preset/80-ingero.preset").read_text(encoding="utf-8")
+    for name in UNITS:
+        unit = pathlib.Path(root + prefix, "lib/systemd/system", name).read_text(encoding="utf-8")
+        program = re.search(r"^ExecStart=(\S+)", unit, re.M).group(1)
+        check(f"{name} starts what is there", os.access(root + program, os.X_OK), program)
+        user = re.search(r"^User=(\S+)", unit, re.M).group(1)
+        check(f"the user of {name} is made", re.search(rf"^u {user} ", users, re.M), user)
+        check(f"{name} is off until it is enabled", f"disable {name}\n" in preset, preset)
     generator = pathlib.Path(root + prefix, "lib/systemd/system-generators/ingero-generator").read_text(encoding="utf-8")
     linked = re.search(r'ln -sf "(\S+)"', generator).group(1)
     check("the generator links what is there", os.path.exists(root + linked), linked)
     if shutil.which("systemd-analyze"):
-        done = subprocess.run(["systemd-analyze", "verify", "--man=no", f"--root={root}", "ingero-collectord.service"], capture_output=True,
-                              text=True, check=False)
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", f"--root={root}", *UNITS], capture_output=True, text=True, check=False)
         # that other units are not below that root is no news; a line of ours that it does not understand is
         said = [line for line in (done.stdout + done.stderr).splitlines() if re.search(r"ingero\S*:\d+: ", line)]
         check("systemd understands every line", not said, *said)

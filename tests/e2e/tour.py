@@ -60,6 +60,7 @@ NOT_RUN = {
     "sudo systemctl daemon-reload": HERE_NOT,
     "sudo systemctl enable --now ingero-collectord": HERE_NOT,
     "sudo systemctl enable --now ingero-collectord.socket": HERE_NOT,
+    "sudo systemctl enable --now ingero-mcp": "no systemd here; e2e.install reads the unit, e2e.mcp_http is what it starts",
     "sudo ingero-collectord --foreground": "it takes the machine's own socket; e2e.service_users starts it with another",
 }
 # What is named in a sentence for another reason than to be typed.
