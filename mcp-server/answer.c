@@ -23,6 +23,7 @@ struct view {
 	const struct tree *tree;
 	const char *const *details; /* members to leave out; NULL: none */
 	const struct answer_shape *shape;
+	uint32_t from[ANSWER_LISTS_MAX]; /* first element of each list that is shown */
 	uint32_t kept[ANSWER_LISTS_MAX]; /* elements of each list that are shown */
 	bool has_skipped;		 /* details were left out */
 	bool is_verbose;
@@ -158,6 +159,36 @@ static void losses_show(struct view *v, uint32_t i, struct buf *out)
 	(void)buf_append_text(out, "}");
 }
 
+static void elements_show(struct view *v, uint32_t array, uint32_t from, uint32_t n, struct buf *out)
+{
+	const struct node *nodes = v->tree->nodes.items;
+	uint32_t at = array + 1;
+
+	for (uint32_t k = 0; k < from; k++)
+		at = nodes[at].next;
+	(void)buf_append_text(out, "[");
+	for (uint32_t k = 0; k < n; k++, at = nodes[at].next) {
+		(void)buf_append_text(out, k ? "," : "");
+		node_show(v, at, nodes[at].n, out);
+	}
+	(void)buf_append_text(out, "]");
+}
+
+/* A member of the body that is a list may be cut. Return: whether it is one */
+static bool body_list_show(struct view *v, uint32_t key, struct buf *out)
+{
+	const struct node *array = &v->tree->nodes.items[key + 1];
+
+	for (size_t list = 0; list < v->shape->n_lists && array->kind == NODE_ARRAY; list++)
+		if (tree_is(v->tree, key, v->shape->lists[list].name)) {
+			uint32_t from = MIN(v->from[list], array->n);
+
+			elements_show(v, key + 1, from, MIN(array->n - from, v->kept[list]), out);
+			return true;
+		}
+	return false;
+}
+
 /* @n: elements or members to show. The body's depth is bounded: TREE_DEPTH_MAX */
 static void node_show(struct view *v, uint32_t i, uint32_t n, struct buf *out)
 {
@@ -176,36 +207,28 @@ static void node_show(struct view *v, uint32_t i, uint32_t n, struct buf *out)
 		(void)buf_append_text(out, has_one ? "\"" : "");
 		return;
 	case NODE_ARRAY:
-		(void)buf_append_text(out, "[");
-		for (uint32_t k = 0; k < n; k++, at = nodes[at].next) {
-			(void)buf_append_text(out, k ? "," : "");
-			node_show(v, at, nodes[at].n, out);
-		}
-		(void)buf_append_text(out, "]");
+		elements_show(v, i, 0, n, out);
 		return;
 	case NODE_OBJECT:
 		break;
 	}
 	(void)buf_append_text(out, "{");
 	for (uint32_t k = 0; k < n; k++, at = nodes[at + 1].next) {
-		uint32_t value = at + 1, shown = nodes[value].n;
+		uint32_t value = at + 1;
 
 		if (is_detail(v, at, i == 0)) {
 			v->has_skipped |= nodes[value].kind == NODE_OTHER || nodes[value].n ||
 					  (nodes[value].kind == NODE_STRING && nodes[value].end > nodes[value].begin);
 			continue;
 		}
-		for (size_t list = 0; i == 0 && list < v->shape->n_lists; list++)
-			if (tree_is(v->tree, at, v->shape->lists[list].name))
-				shown = MIN(shown, v->kept[list]);
 		(void)buf_append_text(out, has_one ? "," : "");
 		has_one = true;
 		string_show(v, at, out);
 		(void)buf_append_text(out, ":");
 		if (i == 0 && nodes[value].kind == NODE_OBJECT && is_losses(v, at))
 			losses_show(v, value, out);
-		else
-			node_show(v, value, shown, out);
+		else if (i != 0 || !body_list_show(v, at, out))
+			node_show(v, value, nodes[value].n, out);
 	}
 	(void)buf_append_text(out, "}");
 }
@@ -228,7 +251,7 @@ static uint32_t list_length(const struct view *v, size_t list)
 {
 	uint32_t i = tree_find(v->tree, 0, v->shape->lists[list].name);
 
-	return i ? v->tree->nodes.items[i].n : 0;
+	return i && v->tree->nodes.items[i].kind == NODE_ARRAY ? v->tree->nodes.items[i].n : 0;
 }
 
 static bool body_fits(struct view *v, uint64_t tokens_max)
@@ -236,16 +259,27 @@ static bool body_fits(struct view *v, uint64_t tokens_max)
 	return body_show(v) == 0 && answer_tokens(v->shown.n) <= tokens_max;
 }
 
-/* Cuts the lists, the least important first, of each as little as is needed; the last list keeps an element. */
-static int body_fit(struct view *v, uint64_t tokens_max)
+/*
+ * Cuts the lists, the least important first, of each as little as is needed; the last list keeps an element. Where one
+ * list goes on, it is the only one, and keeps an element.
+ */
+static int body_fit(struct view *v, const struct answer *answer)
 {
 	size_t n_lists = v->shape->n_lists;
+	uint64_t tokens_max = answer->tokens_max;
 
-	for (size_t list = 0; list < n_lists; list++)
-		v->kept[list] = UINT32_MAX;
+	for (size_t list = 0; list < n_lists; list++) {
+		bool is_shown = !answer->has_cursor || list == answer->cursor_list;
+
+		v->from[list] = answer->has_cursor && is_shown ? answer->cursor_at : 0;
+		v->kept[list] = is_shown ? UINT32_MAX : 0;
+	}
 	for (size_t list = 0; list < n_lists && !body_fits(v, tokens_max); list++) {
-		uint32_t low = list + 1 == n_lists, high = list_length(v, list);
+		uint32_t length = list_length(v, list);
+		uint32_t low = list + 1 == n_lists || answer->has_cursor, high = length - MIN(length, v->from[list]);
 
+		if (!v->kept[list])
+			continue;
 		while (low < high) {
 			v->kept[list] = low + (high - low + 1) / 2;
 			if (body_fits(v, tokens_max))
@@ -260,23 +294,36 @@ static int body_fit(struct view *v, uint64_t tokens_max)
 
 /* ---- what was left out, and what comes next ---- */
 
-/* Each as a line of the text and as an element of the structured content. */
-static void left_out_write(const struct view *v, struct buf *text, struct writer *w)
+/* The end of a list that was cut, as a line of the text and as an element of the structured content. */
+static void rest_write(const struct view *v, size_t list, bool takes_cursor, struct buf *text, struct writer *w)
+{
+	const struct answer_list *row = &v->shape->lists[list];
+	uint32_t n = list_length(v, list), left = n - MIN(n, v->from[list]), n_out = left - MIN(left, v->kept[list]);
+	char cursor[64];
+
+	if (!n_out)
+		return;
+	(void)snprintf(cursor, sizeof(cursor), "%s.%u", row->name, n - n_out);
+	(void)buf_printf(text, "left out: %u of %u %s; to see them: %s", n_out, n, row->name, row->how);
+	if (takes_cursor)
+		(void)buf_printf(text, "; the next of them: cursor \"%s\"", cursor);
+	(void)buf_append_text(text, "\n");
+	writer_open(w, NULL, '{');
+	writer_text(w, "what", row->name);
+	writer_integer(w, "count", n_out);
+	writer_text(w, "how", row->how);
+	if (takes_cursor)
+		writer_text(w, "cursor", cursor);
+	writer_close(w, '}');
+}
+
+/* Where a list goes on, the others are not news. */
+static void left_out_write(const struct view *v, const struct answer *answer, struct buf *text, struct writer *w)
 {
 	writer_open(w, "left_out", '[');
-	for (size_t list = 0; list < v->shape->n_lists; list++) {
-		const struct answer_list *row = &v->shape->lists[list];
-		uint32_t n = list_length(v, list), n_out = n - MIN(n, v->kept[list]);
-
-		if (!n_out)
-			continue;
-		(void)buf_printf(text, "left out: %u of %u %s; to see them: %s\n", n_out, n, row->name, row->how);
-		writer_open(w, NULL, '{');
-		writer_text(w, "what", row->name);
-		writer_integer(w, "count", n_out);
-		writer_text(w, "how", row->how);
-		writer_close(w, '}');
-	}
+	for (size_t list = 0; list < v->shape->n_lists; list++)
+		if (!answer->has_cursor || list == answer->cursor_list)
+			rest_write(v, list, answer->takes_cursor, text, w);
 	if (v->has_skipped) {
 		(void)buf_printf(text, "left out: details; to see them: %s\n", v->shape->details_how);
 		writer_open(w, NULL, '{');
@@ -325,7 +372,7 @@ static void failure_append(const struct answer *answer, struct buf *text)
 static int forms_append(struct answer *answer, struct view *v, struct buf *text, struct buf *structured)
 {
 	struct writer members = { .out = structured };
-	int r = body_fit(v, answer->tokens_max);
+	int r = body_fit(v, answer);
 
 	if (r < 0)
 		return r;
@@ -336,7 +383,7 @@ static int forms_append(struct answer *answer, struct view *v, struct buf *text,
 
 	writer_open(&members, NULL, '{');
 	writer_raw(&members, "answer", buf_text(&v->whole), v->whole.n);
-	left_out_write(v, text, &members);
+	left_out_write(v, answer, text, &members);
 	next_write(answer, text, &members);
 	writer_close(&members, '}');
 	return text->failed || structured->failed ? -ENOMEM : 0;

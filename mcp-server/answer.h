@@ -46,7 +46,11 @@ struct answer {
 	size_t n_next;
 	uint64_t tokens_max; /* of the object in the text */
 	bool has_details;
-	bool is_verbose; /* the text has the object as the structured content has it, not in its short form */
+	bool is_verbose;    /* the text has the object as the structured content has it, not in its short form */
+	bool takes_cursor;  /* the call can be made again for the rest of a list */
+	bool has_cursor;    /* ... as this one was: */
+	size_t cursor_list; /* the list of the shape that goes on, alone */
+	uint32_t cursor_at; /* its first element that is shown */
 };
 
 #define ANSWER_INIT                                                                                                    \

@@ -2,6 +2,7 @@
 #include "mcp-server/tool.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -16,9 +17,12 @@ static const struct tool *const tools[] = {
 #include "mcp-server/tools/list.h"
 };
 
+#define CURSOR_DIGITS_MAX 9
+
 /* Arguments that every tool takes. */
 struct common {
 	uint64_t tokens_max;
+	const char *cursor;
 	bool has_details;
 	bool is_short;
 };
@@ -29,6 +33,8 @@ static const struct param common_params[] = {
 		  .min = TOOL_TOKENS_MIN, .max = TOOL_TOKENS_MAX),
 	PARAM_ROW(FLAG, "tsc", is_short,
 		  "false: the text of the answer has full names and no tables; default: telegraphic, in fewer tokens"),
+	PARAM_ROW(TEXT, "cursor", cursor,
+		  "From left_out of an answer: the rest of that list, with the same other arguments"),
 	PARAM_ROW(FLAG, "details", has_details, "With the members that are left out of short answers"),
 };
 #undef ARGUMENTS
@@ -49,7 +55,10 @@ const struct tool *tool_find(const char *name)
 /* Whether this tool takes a row of those that are common. */
 static bool takes_common(const struct tool *tool, const struct param *param)
 {
-	return strcmp(param->name, "details") != 0 || (tool->shape && tool->shape->details);
+	if (strcmp(param->name, "details") == 0)
+		return tool->shape && tool->shape->details;
+	/* What starts work would do it again. */
+	return strcmp(param->name, "cursor") != 0 || (tool->shape && tool->shape->n_lists && !tool->starts_work);
 }
 
 /* ---- schemas ---- */
@@ -80,17 +89,18 @@ static void input_schema_write(const struct tool *tool, struct writer *w)
 	writer_close(w, '}');
 }
 
+/* @fourth: NULL: none */
 static void array_of_objects_write(struct writer *w, const char *name, const char *first, const char *second,
-				   const char *third)
+				   const char *third, const char *fourth)
 {
-	const char *const names[] = { first, second, third };
+	const char *const names[] = { first, second, third, fourth };
 
 	writer_open(w, name, '{');
 	writer_text(w, "type", "array");
 	writer_open(w, "items", '{');
 	writer_text(w, "type", "object");
 	writer_open(w, "properties", '{');
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names) && names[i]; i++) {
 		bool is_object = strcmp(names[i], "arguments") == 0, is_number = strcmp(names[i], "count") == 0;
 
 		writer_open(w, names[i], '{');
@@ -118,8 +128,8 @@ static void output_schema_write(const struct tool *tool, struct writer *w)
 	}
 	writer_close(w, '}');
 	writer_close(w, '}');
-	array_of_objects_write(w, "left_out", "what", "count", "how");
-	array_of_objects_write(w, "next", "tool", "arguments", "why");
+	array_of_objects_write(w, "left_out", "what", "count", "how", "cursor");
+	array_of_objects_write(w, "next", "tool", "arguments", "why", NULL);
 	writer_close(w, '}');
 	writer_raw(w, "required", "[\"answer\"]", strlen("[\"answer\"]"));
 	writer_close(w, '}');
@@ -176,6 +186,27 @@ static int argument_refuse(const struct tool *tool, const char *name, struct ans
 	return answer_fail(answer, "%s has no argument %s; it takes %s", tool->name, option_quote(name).text, list);
 }
 
+/* "LIST.N": the list goes on with element N. */
+static int cursor_read(const struct tool *tool, const char *cursor, struct answer *ret)
+{
+	const char *point = strrchr(cursor, '.');
+	size_t n = point ? (size_t)(point - cursor) : 0, digits = point ? strspn(point + 1, "0123456789") : 0;
+
+	for (size_t i = 0; point && i < tool->shape->n_lists; i++) {
+		const char *name = tool->shape->lists[i].name;
+
+		if (strlen(name) != n || memcmp(name, cursor, n) != 0 || !digits || digits > CURSOR_DIGITS_MAX ||
+		    point[1 + digits])
+			continue;
+		ret->has_cursor = true;
+		ret->cursor_list = i;
+		ret->cursor_at = (uint32_t)strtoul(point + 1, NULL, 10);
+		return 0;
+	}
+	return answer_fail(ret, "unknown 'cursor' %s; take one from 'left_out' of an answer of %s",
+			   option_quote(cursor).text, tool->name);
+}
+
 int tool_arguments_read(const struct tool *tool, const json_t *json, void *fields, struct answer *ret)
 {
 	struct common common = { .tokens_max = tool->tokens ? tool->tokens : TOOL_TOKENS_DEFAULT, .is_short = true };
@@ -199,6 +230,9 @@ int tool_arguments_read(const struct tool *tool, const json_t *json, void *field
 		if (tool->params[i].is_required && !json_object_get(json, tool->params[i].name))
 			return answer_fail(ret, "%s needs '%s': %s", tool->name, tool->params[i].name,
 					   tool->params[i].help);
+	if (common.cursor && cursor_read(tool, common.cursor, ret) < 0)
+		return -EINVAL;
+	ret->takes_cursor = takes_common(tool, param_find(common_params, ARRAY_SIZE(common_params), "cursor"));
 	ret->tokens_max = common.tokens_max;
 	ret->has_details = common.has_details;
 	ret->is_verbose = !common.is_short;

@@ -194,6 +194,17 @@ def budget(check, client):
               len(answer.framed), kept_lists)
     wide = client.call("run_sql", query="SELECT * FROM events", max_tokens=500)
     check("rows are cut, and counted", wide.left_out["data"]["count"] + len(wide.json["data"]) == wide.json["meta"]["rows"], wide.left_out, wide.json["meta"])
+    query = {"query": "SELECT pid, op_name, timestamp, duration FROM events ORDER BY timestamp, id", "limit": 300}
+    told, more, turns = [], {}, 0
+    while turns < 100 and (more or not turns):
+        page = client.call("run_sql", max_tokens=1000, **query, **more)
+        turns += 1
+        told += page.json["data"]
+        more = {"cursor": page.left_out["data"]["cursor"]} if "data" in page.left_out else {}
+    check.same("a cursor goes on to the end of a list", told, client.call("run_sql", max_tokens=50000, **query).json["data"])
+    check("in several turns", turns > 2, turns)
+    wrong_cursor = client.call("run_sql", cursor="columns.1", **query)
+    check("another cursor is refused", wrong_cursor.is_error and "unknown 'cursor'" in wrong_cursor.text, wrong_cursor.text)
     narrow = client.call("run_sql", query="SELECT * FROM events", limit=3)
     check("the limit is kept", len(narrow.json["data"]) == 3 and narrow.json["meta"]["truncated"], narrow.json["meta"])
 

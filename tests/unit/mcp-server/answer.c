@@ -134,6 +134,61 @@ static void least_test(void)
 	json_decref(result);
 }
 
+/* Lists that are cut go on where they were cut, to their end, each alone. */
+static void cursor_test(void)
+{
+	size_t n = 0;
+
+	for (int turn = 0; turn < 50 && n < 300; turn++) {
+		CLEANUP(answer_done) struct answer answer = ANSWER_INIT;
+		json_t *result, *content, *many, *row;
+		char cursor[32];
+
+		body_set(&answer, "{\"many\":[0");
+		for (int i = 1; i < 300; i++)
+			(void)buf_printf(&answer.body, ",%d", i);
+		(void)buf_append_text(&answer.body, "],\"few\":[1,2],\"n\":7}");
+		answer.tokens_max = 100;
+		answer.takes_cursor = true;
+		answer.has_cursor = turn > 0;
+		answer.cursor_list = 1;
+		answer.cursor_at = (uint32_t)n;
+		result = result_of(&answer, &shape);
+		content = json_object_get(result, "structuredContent");
+		many = json_object_get(json_object_get(content, "answer"), "many");
+		CHECK_INT_EQ("goes on", json_integer_value(json_array_get(many, 0)), n);
+		CHECK_INT_EQ("its last", json_integer_value(json_array_get(many, json_array_size(many) - 1)),
+			     n + json_array_size(many) - 1);
+		CHECK_INT_EQ("what is no list stays",
+			     json_integer_value(json_object_get(json_object_get(content, "answer"), "n")), 7);
+		n += json_array_size(many);
+		row = json_array_get(json_object_get(content, "left_out"), turn ? 0 : 1);
+		(void)snprintf(cursor, sizeof(cursor), "many.%zu", n);
+		CHECK_INT_EQ("left out", json_integer_value(json_object_get(row, "count")), 300 - n);
+		if (n < 300) {
+			CHECK_STR_EQ("where it goes on", json_string_value(json_object_get(row, "cursor")), cursor);
+			CHECK("in the text", strstr(text_of(result), cursor));
+		}
+		json_decref(result);
+	}
+	CHECK_INT_EQ("to the end", n, 300);
+}
+
+static void cursor_beyond_test(void)
+{
+	CLEANUP(answer_done) struct answer answer = ANSWER_INIT;
+	json_t *result;
+
+	body_set(&answer, "{\"many\":[1,2],\"few\":[1]}");
+	answer.takes_cursor = answer.has_cursor = true;
+	answer.cursor_list = 1;
+	answer.cursor_at = 999999999;
+	result = result_of(&answer, &shape);
+	CHECK("beyond the end is nothing", strstr(text_of(result), "{\"many\":[],\"few\":[]}"));
+	CHECK("and nothing is left out", !strstr(text_of(result), "left out"));
+	json_decref(result);
+}
+
 static void error_test(void)
 {
 	CLEANUP(answer_done) struct answer answer = ANSWER_INIT;
@@ -215,6 +270,8 @@ int main(void)
 	details_test();
 	budget_test();
 	least_test();
+	cursor_test();
+	cursor_beyond_test();
 	error_test();
 	numbers_test();
 	losses_test();
