@@ -24,6 +24,7 @@
 
 #define PATH "/mcp"
 #define NAME_BYTES_MAX 1024
+#define TOKEN_VARIABLE "INGERO_MCP_BEARER_TOKEN"
 /* More than the front lets in: the library still ends some that the front has ended. */
 #define LIBRARY_CONNECTIONS_MAX (4u * FRONT_CONNECTIONS_MAX)
 
@@ -296,15 +297,20 @@ static int kept_path(const char *name, char *path, size_t room, char *error)
 
 static int token_find(const struct http_wish *wish, struct web_token *token, char *error)
 {
-	const char *text = getenv("INGERO_MCP_BEARER_TOKEN");
-	char path[PATH_MAX];
+	const char *text = getenv(TOKEN_VARIABLE);
+	char path[PATH_MAX], why[WEB_ERROR_BYTES];
 	bool is_new;
 	int r;
 
 	if (wish->token_path)
 		return web_token_read(wish->token_path, error, token);
-	if (text && *text)
-		return web_token_set(text, error, token);
+	if (text && *text) {
+		r = web_token_set(text, why, token);
+		if (r < 0)
+			(void)snprintf(error, WEB_ERROR_BYTES, TOKEN_VARIABLE ": %.400s", why);
+		(void)unsetenv(TOKEN_VARIABLE); /* daemons that are started need not know it */
+		return r;
+	}
 	r = kept_path("mcp-token", path, sizeof(path), error);
 	if (r == 0)
 		r = web_token_keep(path, error, token, &is_new);

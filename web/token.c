@@ -62,7 +62,7 @@ int web_file_is_private(int fd, const char *path, char *error)
 int web_token_read(const char *path, char *error, struct web_token *ret)
 {
 	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char text[WEB_TOKEN_BYTES_MAX + 2] = "";
+	char text[WEB_TOKEN_BYTES_MAX + 2] = "", why[WEB_ERROR_BYTES];
 	ssize_t n;
 	int r;
 
@@ -76,9 +76,9 @@ int web_token_read(const char *path, char *error, struct web_token *ret)
 		return token_refuse(error, -errno, "cannot read '%s': %s", path, strerror(errno));
 	text[n] = 0;
 	text[strcspn(text, "\r\n")] = 0;
-	r = web_token_set(text, error, ret);
+	r = web_token_set(text, why, ret);
 	OPENSSL_cleanse(text, sizeof(text));
-	return r;
+	return r < 0 ? token_refuse(error, r, "'%.300s': %.150s", path, why) : 0;
 }
 
 static int token_write(int fd, const char *path, char *error, struct web_token *ret)

@@ -283,6 +283,9 @@ def main(build):
         again = Server(home)
         check("token and certificate are kept", (again.token, again.said["certificate"]) == (server.token, server.said["certificate"]))
         again.end()
+        short = subprocess.run([home.programs.path("ingero-mcp"), "--http", ":0"], env={**home.environment, "INGERO_MCP_BEARER_TOKEN": "short"},
+                               capture_output=True, text=True, check=False)
+        check("a token that is too short", short.returncode == 2 and "INGERO_MCP_BEARER_TOKEN: a token must have" in short.stderr, short.stderr)
         for options, said in ((("--http", "nowhere"), "takes PORT"), (("--http", ":0", "--token-file", "/none"), "cannot read"),
                               (("--http", ":0", "--tls-cert", server.cert), "belong together")):
             done = subprocess.run([home.programs.path("ingero-mcp"), *options], env=home.environment, capture_output=True, text=True, check=False)

@@ -72,6 +72,9 @@ static void files_test(void)
 	(void)close(fd);
 	text[7 + 64] = 0;
 	CHECK("what is in the file matches", web_token_matches(&token, text));
+	CHECK_INT_EQ("an empty file", truncate(path, 0), 0);
+	CHECK_INT_EQ("is no token", web_token_read(path, error, &token), -EINVAL);
+	CHECK("the file is named", strstr(error, path));
 	(void)chmod(path, 0640);
 	CHECK_INT_EQ("others can read it", web_token_read(path, error, &token), -EPERM);
 	CHECK("the way out", strstr(error, "chmod 600"));
