@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MCP server: from its start to the first answers, beside `ingero explain --json` in turns; a warm call of each tool on one and on ten
 million kept calls; memory of the server; and the size of telegraphic answers against verbose ones."""
+import contextlib
+import importlib
 import os
 import subprocess
 import tempfile
@@ -27,6 +29,8 @@ CALLS = {
     "run_sql over all rows": {"query": "SELECT count(*) FROM events"},
     "query_fleet": {"action": "ops", "since": "1h"},
 }
+SHORT_RATIO = 0.6
+ENCODINGS = ("o200k_base", "cl100k_base")
 QUESTIONS = (("explain", {"details": True}), ("explain", {}), ("blame", {}), ("get_trace_stats", {}), ("get_causal_chains", {}), ("get_check", {}))
 
 
@@ -74,15 +78,30 @@ def warm(bench, path, calls):
         bench.row(f"{calls // 1_000_000} million calls: memory of the server", peak_mib(client.process.pid), "MiB", limit=MEMORY_MIB)
 
 
+def counters():
+    """{unit: function that counts it in a text}; tokens where the public tokenizer bpe-openai (PyPI) is installed."""
+    found = {"bytes": lambda text: len(text.encode())}
+    with contextlib.suppress(ImportError):
+        tokenizers = importlib.import_module("bpe_openai")
+        for name in ENCODINGS:
+            found[f"tokens by {name}"] = lambda text, encoding=tokenizers.get_encoding(name): len(encoding.encode(text))
+    return found
+
+
 def sizes(bench, path):
-    """Bytes of the framed text; tokens depend on the model."""
+    """Of the framed texts: telegraphic against verbose, which is minified JSON, for each question and for all."""
     with server(bench, path) as client:
         client.greet()
-        total = {True: 0, False: 0}
+        texts = {}
         for tool, arguments in QUESTIONS:
-            for tsc in total:
-                total[tsc] += len(client.call(tool, max_tokens=50000, tsc=tsc, **arguments).framed.encode())
-        bench.row("telegraphic / verbose, bytes", total[True] / total[False], "ratio")
+            name = " ".join([tool, *arguments])
+            texts[name] = [client.call(tool, max_tokens=50000, tsc=tsc, **arguments).framed for tsc in (True, False)]
+    for unit, count in counters().items():
+        counts = {name: [count(text) for text in both] for name, both in texts.items()}
+        for name, (short, verbose) in counts.items():
+            bench.row(f"telegraphic / verbose, {unit}: {name}", short / verbose, "ratio", note=f"{short} of {verbose}")
+        short, verbose = (sum(both[i] for both in counts.values()) for i in range(2))
+        bench.row(f"telegraphic / verbose, {unit}", short / verbose, "ratio", limit=SHORT_RATIO if "tokens" in unit else None)
 
 
 def measure(bench):
