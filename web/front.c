@@ -19,6 +19,7 @@
 #include "web/token.h"
 
 #define DRAIN_NS NSEC_PER_SEC
+#define EVICT_MS 200	  /* for the place of an idle connection to become free */
 #define PIECE_BYTES 16384 /* read at once; what waits for its reader is no more */
 
 struct front {
@@ -29,13 +30,21 @@ struct front {
 
 	pthread_mutex_t mutex; /* of all below */
 	pthread_cond_t changed;
-	size_t n_connections;
+	struct link *links;
+	size_t n_connections; /* also those without a link yet */
 	bool is_ending;
 };
 
 /* One connection, on a thread of its own. */
 struct link {
 	struct front *front;
+	/* of the front, with its mutex held: */
+	struct link *next;
+	uint64_t quiet_ns; /* since when nothing moved */
+	bool has_asked;	   /* a whole request came, some time */
+	bool is_asking;	   /* one is being answered */
+	bool is_evicted;   /* its place is another's */
+	/* of its thread: */
 	SSL *ssl;
 	int client, library; /* the peer; our end of the pair */
 	struct gate gate;
@@ -191,12 +200,16 @@ static int link_move(struct link *l, short client, short library)
 	return l->library_has_ended && !l->out.n ? -EPIPE : 0;
 }
 
+/* Tells the front what this link is at. Return: whether it has to end */
 static bool link_is_ending(struct link *l)
 {
 	bool is_ending;
 
 	(void)pthread_mutex_lock(&l->front->mutex);
-	is_ending = l->front->is_ending;
+	l->quiet_ns = l->moved_ns;
+	l->has_asked = l->gate.n_requests > 0;
+	l->is_asking = link_is_waiting(l) || l->out.n;
+	is_ending = l->front->is_ending || l->is_evicted;
 	(void)pthread_mutex_unlock(&l->front->mutex);
 	return is_ending;
 }
@@ -239,6 +252,26 @@ static void client_drain(struct link *l)
 			return;
 }
 
+static void link_add(struct link *l)
+{
+	(void)pthread_mutex_lock(&l->front->mutex);
+	l->next = l->front->links;
+	l->front->links = l;
+	(void)pthread_mutex_unlock(&l->front->mutex);
+}
+
+/* Before its descriptors are closed: nobody else uses them from now on. */
+static void link_remove(struct link *l)
+{
+	struct link **at = &l->front->links;
+
+	(void)pthread_mutex_lock(&l->front->mutex);
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	(void)pthread_mutex_unlock(&l->front->mutex);
+}
+
 static void *link_run(void *data)
 {
 	struct link *l = data;
@@ -249,6 +282,7 @@ static void *link_run(void *data)
 	SSL_free(l->ssl);
 	if (l->gate.status)
 		client_drain(l);
+	link_remove(l);
 	(void)close(l->client);
 	(void)close(l->library);
 	gate_done(&l->gate);
@@ -277,13 +311,17 @@ static int link_start(struct front *front, int client, int library)
 	*l = (struct link){
 		.front = front, .client = client, .library = library, .gate = GATE_INIT(front->wish.rules)
 	};
+	l->quiet_ns = front_now_ns();
 	l->ssl = SSL_new(front->wish.tls);
 	if (l->ssl && SSL_set_fd(l->ssl, client) == 1) {
 		SSL_set_accept_state(l->ssl);
 		(void)pthread_attr_init(&attributes);
 		(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+		link_add(l);
 		r = -pthread_create(&thread, &attributes, link_run, l);
 		(void)pthread_attr_destroy(&attributes);
+		if (r < 0)
+			link_remove(l);
 	}
 	if (r < 0) {
 		SSL_free(l->ssl);
@@ -292,11 +330,47 @@ static int link_start(struct front *front, int client, int library)
 	return r;
 }
 
+/* Whether a link gives its place away before another: who never asked, then who has been quiet longer. */
+static bool link_is_idler(const struct link *l, const struct link *than)
+{
+	if (l->has_asked != than->has_asked)
+		return !l->has_asked;
+	return l->quiet_ns < than->quiet_ns;
+}
+
+/*
+ * With the lock held. Ends one of the connections whose requests are not being answered: whoever takes all places
+ * without asking loses them to those who ask.
+ */
+static void idle_evict(struct front *front)
+{
+	struct link *idlest = NULL;
+
+	for (struct link *l = front->links; l; l = l->next)
+		if (!l->is_asking && !l->is_evicted && (!idlest || link_is_idler(l, idlest)))
+			idlest = l;
+	if (!idlest)
+		return;
+	idlest->is_evicted = true;
+	(void)shutdown(idlest->client, SHUT_RDWR); /* its thread wakes, and closes it */
+}
+
+/* Return: whether there is a place for one more */
 static bool connection_count(struct front *front)
 {
+	struct timespec until;
 	bool has_room;
 
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += EVICT_MS * (long)NSEC_PER_MSEC;
+	until.tv_sec += until.tv_nsec / (long)NSEC_PER_SEC;
+	until.tv_nsec %= (long)NSEC_PER_SEC;
 	(void)pthread_mutex_lock(&front->mutex);
+	if (front->n_connections == FRONT_CONNECTIONS_MAX)
+		idle_evict(front);
+	while (front->n_connections == FRONT_CONNECTIONS_MAX &&
+	       pthread_cond_timedwait(&front->changed, &front->mutex, &until) != ETIMEDOUT)
+		;
 	has_room = front->n_connections < FRONT_CONNECTIONS_MAX;
 	front->n_connections += has_room;
 	(void)pthread_mutex_unlock(&front->mutex);
@@ -311,7 +385,7 @@ static void connection_uncount(struct front *front)
 }
 
 /*
- * A connection beyond the limit is closed at once: its client may try again.
+ * Where all places are taken by requests that are being answered, the connection is closed: its client may try again.
  * Return: false: descriptors or memory are short, and the connection waits on
  */
 static bool connection_take(struct front *front)

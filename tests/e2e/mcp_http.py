@@ -254,10 +254,13 @@ def transport_check(check, server):
     try:
         for _ in range(CONNECTIONS + 20):
             crowd.append(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+        check("an answer beside a crowd that asks nothing", server.post(CALL)[0] == 200)
+        crowd += [server.connect() for _ in range(CONNECTIONS)]
+        check("and beside one that has shaken hands", server.post(CALL)[0] == 200)
     finally:
         for one in crowd:
             one.close()
-    ingero.wait_for(lambda: server.post(CALL)[0] == 200, "an answer behind a crowd")
+    check("an answer behind a crowd", server.post(CALL)[0] == 200)
     with server.connect() as gone:
         body = json.dumps({**CALL, "params": {"name": "run_sql", "arguments": {"query": SLOW}}}).encode()
         gone.sendall(f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\nAuthorization: Bearer {server.token}\r\n"
