@@ -378,11 +378,80 @@ static void table_shorten(const struct tree *tree, uint32_t array, const struct 
 	(void)buf_append_text(out, "]}");
 }
 
+/* ---- figures ---- */
+
+/* Units that names end in; what ends in none is a count. */
+static const char *const units[] = { "ns", "bytes", "ratio" };
+
+static const char *figure_unit_of(const char *name, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		size_t n_unit = strlen(units[i]);
+
+		if (n > n_unit && name[n - n_unit - 1] == '_' && memcmp(name + n - n_unit, units[i], n_unit) == 0)
+			return units[i];
+	}
+	return "count";
+}
+
+/* Whether an object is a figure: {"name":"lost_ns","value":5,"unit":"ns"}, where the unit follows from the name. */
+static bool is_figure(const struct tree *tree, uint32_t object)
+{
+	uint32_t key = object + 1, name = key + 1;
+	const struct node *node = node_at(tree, name);
+	size_t n = node->end - node->begin;
+
+	if (node_at(tree, object)->kind != NODE_OBJECT || node_at(tree, object)->n != 3)
+		return false;
+	if (!tree_is(tree, key, "name") || node->kind != NODE_STRING || memchr(tree->text + node->begin, '\\', n))
+		return false;
+	key = node->next;
+	if (!tree_is(tree, key, "value") || node_at(tree, key + 1)->kind != NODE_OTHER)
+		return false;
+	key = node_at(tree, key + 1)->next;
+	return tree_is(tree, key, "unit") && tree_is(tree, key + 1, figure_unit_of(tree->text + node->begin, n));
+}
+
+/* Figures of different names, as one object: {"=":{"lost_ns":5}}. Return: whether the array is that */
+static bool figures_shorten(const struct tree *tree, uint32_t array, struct buf *out)
+{
+	uint32_t n = node_at(tree, array)->n, at = array + 1, other;
+
+	for (uint32_t k = 0; k < n; k++, at = node_at(tree, at)->next) {
+		if (!is_figure(tree, at))
+			return false;
+		other = array + 1;
+		for (uint32_t before = 0; before < k; before++, other = node_at(tree, other)->next)
+			if (is_equal(tree, at + 2, other + 2))
+				return false;
+	}
+	if (!n)
+		return false;
+	(void)buf_append_text(out, "{\"=\":{");
+	at = array + 1;
+	for (uint32_t k = 0; k < n; k++, at = node_at(tree, at)->next) {
+		uint32_t value = node_at(tree, at + 2)->next + 1;
+		const char *text;
+		size_t n_text;
+
+		text = value_text_of(tree, at + 2, &n_text);
+		(void)buf_append_text(out, k ? "," : "");
+		(void)buf_append(out, text, n_text);
+		(void)buf_append_text(out, ":");
+		text = value_text_of(tree, value, &n_text);
+		(void)buf_append(out, text, n_text);
+	}
+	(void)buf_append_text(out, "}}");
+	return true;
+}
+
 static void array_shorten(const struct tree *tree, uint32_t i, struct buf *out)
 {
 	struct columns columns = { .n = 0 };
 	uint32_t at = i + 1;
 
+	if (figures_shorten(tree, i, out))
+		return;
 	if (columns_find(tree, i, &columns)) {
 		table_shorten(tree, i, &columns, out);
 		return;

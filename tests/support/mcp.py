@@ -20,6 +20,7 @@ BEGIN, END = "[traced-data]", "[/traced-data]"
 TOKEN_BYTES = 2.5  # of the server's estimate (mcp-server/answer.c)
 
 
+UNITS = ("ns", "bytes", "ratio")
 COMMON = {"0": 0, "''": "", "[]": [], "{}": {}, "null": None, "false": False}
 
 
@@ -73,6 +74,9 @@ def expand_names(value):
                     member_set(row, path, expand_names(cell))
             rows.append(row)
         return rows
+    if value.keys() == {"="}:
+        return [{"name": name, "value": figure, "unit": next((unit for unit in UNITS if name.endswith("_" + unit)), "count")}
+                for name, figure in value["="].items()]
     whole = {}
     for path, member in value.items():
         if path in COMMON:
