@@ -12,7 +12,6 @@
 #include "base/option.h"
 #include "base/parse.h"
 
-#define PID_MAX 4194304u /* proc(5): maximum of pid_max on 64-bit kernels */
 #define ROWS_MAX 64	 /* maximum rows of one table for suggestions */
 #define LABEL_BYTES 64
 
@@ -131,7 +130,7 @@ static int id_parse(const struct option *row, const char *text, uint32_t *ret_id
 			       ? 0
 			       : option_refuse(error, "there is no user %s; '--%s' takes names or numeric user ids",
 					       option_quote(text).text, row->name);
-	if (parse_u64(text, PID_MAX, &pid) < 0 || pid == 0)
+	if (parse_u64(text, PARSE_PID_MAX, &pid) < 0 || pid == 0)
 		return option_refuse(error, "%s is not a process id; '--%s' takes numbers such as 4711 or 4711,4712",
 				     option_quote(text).text, row->name);
 	*ret_id = (uint32_t)pid;

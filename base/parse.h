@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+/* Maximum of a pid_t. A kernel assigns ids up to 4 194 304; ids of demos lie above that, and can be asked for, too. */
+#define PARSE_PID_MAX 2147483647u
+
 /** parse_u64() - decimal. Return: 0, -EINVAL (not a number), -ERANGE (too large) */
 int parse_u64(const char *text, uint64_t max, uint64_t *ret_value);
 /** parse_u64_hex() - hexadecimal without 0x. Return: as parse_u64() */

@@ -9,8 +9,6 @@
 #include "base/option.h"
 #include "base/parse.h"
 
-#define PID_MAX 4194304 /* of Linux, the largest that can be configured */
-
 static int param_refuse(char *error, const char *fmt, ...) PRINTF_LIKE(2, 3);
 static int param_refuse(char *error, const char *fmt, ...)
 {
@@ -142,7 +140,7 @@ static int pid_add(const struct param *param, const json_t *json, struct param_p
 	if (!json_is_integer(json))
 		return param_refuse(error, "'%s' takes %s; one of them is %s", param->name, kinds[param->kind].takes,
 				    json_kind(json));
-	if (argument_number_read(param, json, 1, PID_MAX, &pid, error) < 0)
+	if (argument_number_read(param, json, 1, PARSE_PID_MAX, &pid, error) < 0)
 		return -EINVAL;
 	if (pids->n == PARAM_PIDS_MAX)
 		return param_refuse(error, "at most %d processes can be asked for at once", PARAM_PIDS_MAX);

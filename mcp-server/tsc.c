@@ -397,19 +397,21 @@ static const char *figure_unit_of(const char *name, size_t n)
 /* Whether an object is a figure: {"name":"lost_ns","value":5,"unit":"ns"}, where the unit follows from the name. */
 static bool is_figure(const struct tree *tree, uint32_t object)
 {
-	uint32_t key = object + 1, name = key + 1;
-	const struct node *node = node_at(tree, name);
-	size_t n = node->end - node->begin;
+	uint32_t key = object + 1;
+	const struct node *name;
+	size_t n;
 
 	if (node_at(tree, object)->kind != NODE_OBJECT || node_at(tree, object)->n != 3)
 		return false;
-	if (!tree_is(tree, key, "name") || node->kind != NODE_STRING || memchr(tree->text + node->begin, '\\', n))
+	name = node_at(tree, key + 1);
+	n = name->end - name->begin;
+	if (!tree_is(tree, key, "name") || name->kind != NODE_STRING || memchr(tree->text + name->begin, '\\', n))
 		return false;
-	key = node->next;
+	key = name->next;
 	if (!tree_is(tree, key, "value") || node_at(tree, key + 1)->kind != NODE_OTHER)
 		return false;
 	key = node_at(tree, key + 1)->next;
-	return tree_is(tree, key, "unit") && tree_is(tree, key + 1, figure_unit_of(tree->text + node->begin, n));
+	return tree_is(tree, key, "unit") && tree_is(tree, key + 1, figure_unit_of(tree->text + name->begin, n));
 }
 
 /* Figures of different names, as one object: {"=":{"lost_ns":5}}. Return: whether the array is that */

@@ -151,7 +151,7 @@ class Client:
     def read(self):
         line = self.process.stdout.readline()
         if not line:
-            raise ingero.Failed(f"the server ended: {self.process.stderr.read().decode()[-1000:]}")
+            raise ingero.Failed(f"the server ended: {self.process.stderr.read().decode()[-9000:]}")
         return json.loads(line)
 
     def request(self, method, params=None):

@@ -51,7 +51,7 @@ static const struct {
 	{ "since", "5", "'since' takes a string, such as \"90s\", \"5m\", \"1h30m\" or \"2d\", not an integer" },
 	{ "from", "\"2026-01-31T14:03:21Z\"", NULL },
 	{ "pid", "4711", NULL },
-	{ "pid", "0", "'pid' takes a number from 1 to 4194304, not 0" },
+	{ "pid", "0", "'pid' takes a number from 1 to 2147483647, not 0" },
 	{ "pid", "{}", "'pid' takes the number of a process, not an object" },
 	{ "pids", "[1,2,3]", NULL },
 	{ "pids", "[]", NULL },
