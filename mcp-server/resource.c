@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/option.h"
 #include "mcp-server/method.h"
 #include "mcp-server/page.h"
@@ -16,6 +17,7 @@
 
 #define SCHEME "ingero://"
 #define PAGES SCHEME "docs/"
+#define URI_SAID_MAX 2048 /* bytes of an unknown URI that its error repeats whole */
 
 /* Resources that a tool answers. */
 static const struct live {
@@ -115,6 +117,11 @@ static int not_found(struct rpc_call *call, const char *uri)
 {
 	enum rpc_code code = call->message->era == RPC_MODERN ? RPC_BAD_PARAMS : RPC_NO_RESOURCE;
 
+	if (strlen(uri) <= URI_SAID_MAX) {
+		(void)buf_append_text(&call->error_data, "{\"uri\":");
+		json_text_add(&call->error_data, uri);
+		(void)buf_append_text(&call->error_data, "}");
+	}
 	return rpc_fail(call, code, "unknown resource %s; resources/list has the URIs", option_quote(uri).text);
 }
 

@@ -71,13 +71,19 @@ def tools_check(check, client, label):
         answer_check(check, f"{label}, {name}", tool, client.call(name, **arguments))
 
 
-def refused(client, method, params):
-    """Code of the refusal; None where it was answered."""
+def refusal_of(client, method, params):
+    """The refusal; None where it was answered."""
     try:
         client.ask(method, params)
     except mcp.Refused as refusal:
-        return refusal.code
+        return refusal
     return None
+
+
+def refused(client, method, params):
+    """Code of the refusal; None where it was answered."""
+    refusal = refusal_of(client, method, params)
+    return refusal and refusal.code
 
 
 def prompts_check(check, client, label):
@@ -113,7 +119,8 @@ def resources_check(check, client, label):
         check(f"{label}, {uri}: framed", text.count(mcp.BEGIN) == 1 and said in text, text)
     missing = -32602 if label == mcp.MODERN else -32002
     for uri in ("ingero://docs/none", "ingero://finding/ffffffffffffffff", "file:///etc/passwd", "ingero://docs/../sql", ""):
-        check(f"{label}, {uri}: is none", refused(client, "resources/read", {"uri": uri}) == missing)
+        refusal = refusal_of(client, "resources/read", {"uri": uri})
+        check(f"{label}, {uri}: is none, and is named", refusal and refusal.code == missing and refusal.data == {"uri": uri}, refusal)
     check(f"{label}: no URI", refused(client, "resources/read", {}) == -32602)
 
 

@@ -93,6 +93,7 @@ class Refused(Exception):
     def __init__(self, error):
         super().__init__(json.dumps(error))
         self.code = error["code"]
+        self.data = error.get("data")
 
 
 class Answer:

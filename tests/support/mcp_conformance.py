@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-mcp_conformance.py BUILD [REVISION...]: the protocol's own conformance suite against the MCP server with fixtures, over TLS with a token.
+mcp_conformance.py BUILD [REVISION...]: the protocol's own conformance suite against the MCP server with fixtures, over HTTPS with a token,
+and over standard input and output.
 
-The suite speaks plain HTTP and has no token: a proxy on loopback adds both, and hands everything else on as it is. Needs npx of Node 22 or
-newer, which fetches the suite. Failures that are expected, each with its reason, are in tests/data/mcp-conformance.yml.
+The suite speaks plain HTTP and has no token: a proxy on loopback adds both, and hands everything else on as it is; a gateway does the same for
+standard input and output. Failures that are expected, each with its reason, are in tests/data/mcp-conformance/.
 """
-import os
+import contextlib
+import json
 import pathlib
-import shutil
+import re
 import socket
 import ssl
 import subprocess
@@ -19,10 +21,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "e2e")]
 import kept  # noqa: E402
 import mcp  # noqa: E402
+import mcp_gateway  # noqa: E402
 import mcp_http  # noqa: E402
+import npx  # noqa: E402
 
 SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
-EXPECTED = HERE.parent / "data" / "mcp-conformance.yml"
+EXPECTED = HERE.parent / "data" / "mcp-conformance"
 
 
 class Proxy:
@@ -82,25 +86,55 @@ class FixtureServer(mcp_http.Server):
     program = "mcp_fixtures"
 
 
+def show_unmet(out):
+    """Each check of the suite that failed or that it warns of, with its reason."""
+    for path in sorted(pathlib.Path(out).glob("*/checks.json")):
+        for one in json.loads(path.read_text(encoding="utf-8")):
+            if one["status"] in ("FAILURE", "WARNING"):
+                print(f"{one['status'].lower()}: {re.sub('^server-|-[0-9]{4}-[0-9-]*T.*', '', path.parent.name)}: {one['id']}: {one.get('errorMessage') or one['description']}")
+
+
+@contextlib.contextmanager
+def over_http(home):
+    """Port of the proxy in front of the server over HTTPS."""
+    server = FixtureServer(home)
+    proxy = Proxy(server)
+    try:
+        yield proxy.port
+    finally:
+        proxy.listening.close()
+        server.end()
+
+
+@contextlib.contextmanager
+def over_stdio(home):
+    """Port of the gateway to the server over standard input and output."""
+    gateway = mcp_gateway.Gateway([home.programs.path(FixtureServer.program), "--db", home.db])
+    try:
+        yield gateway.port
+    finally:
+        gateway.end()
+
+
+def suite(home, name, revision, port):
+    """Whether every failure is an expected one, and every expected one a failure."""
+    out = home.path(f"conformance-{name}")
+    expected = EXPECTED / f"{name}.yml"
+    done = subprocess.run(npx.command(SUITE, "conformance", "server", "--url", f"http://localhost:{port}/mcp", "--requirements", revision,
+                                      "--expected-failures", str(expected), "-o", out), cwd=home.directory, check=False)
+    show_unmet(out)
+    return done.returncode == 0
+
+
 def main(build, *revisions):
-    if not shutil.which("npx"):
-        kept.skip("no npx")
     failed = []
     with kept.Kept(build) as home:
         home.answer("demo", "cpu-contention", "--speed", "100", "--db", home.db)
-        server = FixtureServer(home)
-        proxy = Proxy(server)
-        try:
+        for carrier in (over_http, over_stdio):
             for revision in revisions or (mcp.MODERN, mcp.LEGACY[0]):
-                out = home.path(f"conformance-{revision}")
-                done = subprocess.run(["npx", "--yes", SUITE, "server", "--url", f"http://localhost:{proxy.port}/mcp", "--requirements", revision,
-                                       "--expected-failures", str(EXPECTED), "-o", out], cwd=home.directory, check=False,
-                                      env={**os.environ, "HOME": os.environ.get("HOME", home.directory)})
-                if done.returncode:
-                    failed.append(revision)
-        finally:
-            proxy.listening.close()
-            server.end()
+                with carrier(home) as port:
+                    if not suite(home, f"{revision}-{carrier.__name__.removeprefix('over_')}", revision, port):
+                        failed.append(f"{revision} {carrier.__name__.replace('_', ' ')}")
     print(f"conformance: {'failed: ' + ', '.join(failed) if failed else 'passed'}")
     return 1 if failed else 0
 

@@ -3,13 +3,10 @@
 """
 mcp_inspector.py BUILD: the protocol's Inspector as a command-line client, with --strict: it lists and calls every tool, prompt and resource of
 the server, in each era.
-
-Needs npx of Node 22.19 or newer, which fetches the Inspector.
 """
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -18,6 +15,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "e2e")]
 import ingero  # noqa: E402
 import kept  # noqa: E402
 import mcp_stdio  # noqa: E402
+import npx  # noqa: E402
 
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
 ERAS = ("legacy", "modern", "auto")
@@ -31,11 +29,12 @@ class Inspector:
 
     def ask(self, method, *options):
         """Returns the result; Failed with what the Inspector said."""
-        command = ["npx", "--yes", INSPECTOR, "--cli", self.server, "--protocol-era", self.era, "--method", method, "--strict", *options]
+        command = npx.command(INSPECTOR, "mcp-inspector", "--cli", self.server, "--protocol-era", self.era, "--format", "json", "--quiet", "--method", method,
+                              *(["--strict"] if method == "tools/list" else []), *options)
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.place)
         if done.returncode:
             raise ingero.Failed(f"{method} {' '.join(options)}: exit status {done.returncode}: {(done.stderr or done.stdout)[-500:]}")
-        return json.loads(done.stdout)
+        return json.loads(done.stdout)["result"]
 
     def call(self, name, arguments):
         return self.ask("tools/call", "--tool-name", name, "--tool-args-json", json.dumps(arguments))
@@ -58,8 +57,6 @@ def everything(inspector):
 
 
 def main(build):
-    if not shutil.which("npx"):
-        kept.skip("no npx")
     check = kept.Checks()
     with kept.Kept(build) as home:
         home.answer("demo", "cpu-contention", "--speed", "100", "--db", home.db)
