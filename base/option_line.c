@@ -12,7 +12,7 @@
 #include "base/option.h"
 #include "base/parse.h"
 
-#define ROWS_MAX 64	 /* maximum rows of one table for suggestions */
+#define ROWS_MAX 64 /* maximum rows of one table for suggestions */
 #define LABEL_BYTES 64
 
 static const struct option help_row = { .name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "Show this text" };

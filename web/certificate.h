@@ -7,7 +7,8 @@
 #define WEB_FINGERPRINT_BYTES 96 /* "AB:CD:...": SHA-256 */
 
 /**
- * web_certificate_keep() - make a self-signed certificate with its key, unless both files are there, match and still hold
+ * web_certificate_keep() - make a self-signed certificate with its key, unless both files are there, match and still
+ * hold
  * @host: name of the machine, beside localhost and the loopback addresses; NULL: none
  * Return: 0; -errno with a sentence
  */
