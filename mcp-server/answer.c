@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"
@@ -261,6 +262,15 @@ static uint32_t list_length(const struct view *v, size_t list)
 	return i && v->tree->nodes.items[i].kind == NODE_ARRAY ? v->tree->nodes.items[i].n : 0;
 }
 
+/* Elements that the daemon did not send. */
+static uint32_t list_more(const struct view *v, size_t list)
+{
+	const char *name = v->shape->lists[list].more;
+	uint32_t i = name ? tree_find(v->tree, 0, name) : 0;
+
+	return i ? (uint32_t)strtoul(v->tree->text + v->tree->nodes.items[i].begin, NULL, 10) : 0;
+}
+
 static bool body_fits(struct view *v, uint64_t tokens_max)
 {
 	return body_show(v, tokens_max * TRIED_BYTES) == 0 && answer_tokens(v->shown.n) <= tokens_max;
@@ -305,7 +315,8 @@ static int body_fit(struct view *v, const struct answer *answer)
 static void rest_write(const struct view *v, size_t list, bool takes_cursor, struct buf *text, struct writer *w)
 {
 	const struct answer_list *row = &v->shape->lists[list];
-	uint32_t n = list_length(v, list), left = n - MIN(n, v->from[list]), n_out = left - MIN(left, v->kept[list]);
+	uint32_t n_sent = list_length(v, list), n = n_sent + list_more(v, list);
+	uint32_t n_out = n - MIN(n, v->from[list]) - MIN(n_sent - MIN(n_sent, v->from[list]), v->kept[list]);
 	char cursor[64];
 
 	if (!n_out)

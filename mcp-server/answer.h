@@ -21,6 +21,7 @@
 struct answer_list {
 	const char *name; /* member of the answer */
 	const char *how;  /* to ask for the rest: "narrow since or pid, or raise max_tokens" */
+	const char *more; /* member that counts what the daemon left out of it; NULL: it leaves out nothing */
 };
 
 /* What may be left out of an answer; a column of the table of tools. */

@@ -16,12 +16,12 @@ static const char *const findings_details[] = {
 };
 
 static const struct answer_list findings_lists[] = {
-	{ "gaps", "narrow since or from and to" },
-	{ "behind", "raise max_tokens, or ask for one pid" },
-	{ "waits", "raise max_tokens, or ask for one pid" },
-	{ "operations", "get_trace_stats" },
-	{ "accounts", "blame" },
-	{ "findings", "raise max_tokens, or ask for one pid or a shorter since" },
+	{ "gaps", "narrow since or from and to", NULL },
+	{ "behind", "raise max_tokens, or ask for one pid", NULL },
+	{ "waits", "raise max_tokens, or ask for one pid", NULL },
+	{ "operations", "get_trace_stats", NULL },
+	{ "accounts", "blame", NULL },
+	{ "findings", "raise max_tokens, or ask for one pid or a shorter since", NULL },
 };
 
 const struct answer_shape findings_shape = {

@@ -32,8 +32,8 @@ static const struct tool_member blame_members[] = {
 };
 
 static const struct answer_list blame_lists[] = {
-	{ "gaps", "narrow since or from and to" },
-	{ "accounts", "raise max_tokens, or ask for one pid" },
+	{ "gaps", "narrow since or from and to", NULL },
+	{ "accounts", "raise max_tokens, or ask for one pid", NULL },
 };
 
 static const char *const blame_details[] = { "start_time", "exec_generation", "program", "steps", "gpu", NULL };

@@ -61,7 +61,7 @@ static const char *const chains_details[] = {
 };
 
 static const struct answer_list chains_lists[] = {
-	{ "findings", "raise max_tokens, or ask for one pid or a shorter since" },
+	{ "findings", "raise max_tokens, or ask for one pid or a shorter since", NULL },
 };
 
 static const struct answer_shape chains_shape = {

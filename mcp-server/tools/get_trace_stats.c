@@ -6,6 +6,8 @@
 #include "libingero/render/pb_json.h"
 #include "mcp-server/window.h"
 
+#define ROW_TOKENS_LEAST 8 /* of an operation in any answer */
+
 struct stats_arguments {
 	struct window_wish window;
 	struct param_pids pids;
@@ -22,6 +24,7 @@ static const struct tool_member stats_members[] = {
 	  "Operations of each process, those that took most time first: count, errors, total_ns, p50_ns, p95_ns, "
 	  "p99_ns, "
 	  "max_ns, bytes, and blame_ns: the total by class" },
+	{ "more_operations", "integer", "Number of operations that were not even looked at for this answer" },
 	{ "behind", "array", "Processes that ran while calls waited for a CPU" },
 	{ "system_peak", "object", "The worst of CPU, memory, load and pressure" },
 	{ "window", "object", "The time that the figures cover: calls, processes" },
@@ -29,8 +32,8 @@ static const struct tool_member stats_members[] = {
 };
 
 static const struct answer_list stats_lists[] = {
-	{ "behind", "raise max_tokens, or ask for one pid" },
-	{ "operations", "raise max_tokens, or ask for one pid" },
+	{ "behind", "raise max_tokens, or ask for one pid", NULL },
+	{ "operations", "raise max_tokens, or ask for one pid", .more = "more_operations" },
 };
 
 static const char *const stats_details[] = { "start_time", "exec_generation", "program", "total_raw_ns",
@@ -57,6 +60,7 @@ static int stats_write(const Ingero__V1__ExplainReply *reply, struct answer *ans
 	for (size_t i = 0; i < reply->n_operations; i++)
 		message_write(&w, NULL, &reply->operations[i]->base);
 	writer_close(&w, ']');
+	writer_integer(&w, "more_operations", reply->more_operations);
 	writer_open(&w, "behind", '[');
 	for (size_t i = 0; i < reply->n_behind; i++)
 		message_write(&w, NULL, &reply->behind[i]->base);
@@ -75,6 +79,12 @@ static const struct answer_shape stats_shape = {
 	.details_how = "ask with details: true",
 };
 
+/* More than ever fit the budget: a row has a name and ten figures. */
+static uint32_t operations_that_fit(uint64_t tokens_max)
+{
+	return (uint32_t)(tokens_max / ROW_TOKENS_LEAST) + 1;
+}
+
 static int stats_tool_run(const struct tool_call *call, struct answer *answer)
 {
 	const struct stats_arguments *a = call->arguments;
@@ -87,6 +97,7 @@ static int stats_tool_run(const struct tool_call *call, struct answer *answer)
 		.pids = a->pids.items,
 		.n_pids = a->pids.n,
 		.per_process = true,
+		.operations_max = answer->cursor_at + operations_that_fit(answer->tokens_max),
 	};
 	struct ingero *ingero;
 	int r = window_refuse(&a->window, answer);

@@ -38,9 +38,13 @@ static const struct tool_member fleet_members[] = {
 };
 
 static const struct answer_list fleet_lists[] = {
-	{ "gaps", "explain" },	 { "behind", "get_trace_stats" },     { "waits", "explain" },
-	{ "accounts", "blame" }, { "operations", "get_trace_stats" }, { "findings", "explain" },
-	{ "data", "run_sql" },
+	{ "gaps", "explain", NULL },
+	{ "behind", "get_trace_stats", NULL },
+	{ "waits", "explain", NULL },
+	{ "accounts", "blame", NULL },
+	{ "operations", "get_trace_stats", "more_operations" },
+	{ "findings", "explain", NULL },
+	{ "data", "run_sql", NULL },
 };
 
 static const char *const fleet_details[] = { "start_time", "exec_generation", "program",   "total_raw_ns",

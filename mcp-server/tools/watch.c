@@ -34,11 +34,11 @@ static const struct tool_member watch_members[] = {
 };
 
 static const struct answer_list watch_lists[] = {
-	{ "behind", "raise max_tokens, or watch one pid" },
-	{ "in_flight", "raise max_tokens, or watch one pid" },
-	{ "accounts", "blame" },
-	{ "operations", "get_trace_stats" },
-	{ "findings", "explain" },
+	{ "behind", "raise max_tokens, or watch one pid", NULL },
+	{ "in_flight", "raise max_tokens, or watch one pid", NULL },
+	{ "accounts", "blame", NULL },
+	{ "operations", "get_trace_stats", NULL },
+	{ "findings", "explain", NULL },
 };
 
 static const char *const watch_details[] = {

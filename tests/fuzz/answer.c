@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 			abort();                                                                                       \
 	} while (0)
 
-static const struct answer_list lists[] = { { "a", "ask" }, { "b", "ask" } };
+static const struct answer_list lists[] = { { "a", "ask", NULL }, { "b", "ask", NULL } };
 static const char *const details[] = { "c", "/d", NULL };
 static const struct answer_shape shape = {
 	.lists = lists, .n_lists = ARRAY_SIZE(lists), .details = details, .details_how = "ask"

@@ -55,9 +55,16 @@ static int compare_total(const void *a, const void *b)
 	return (x->figures.total_ns < y->figures.total_ns) - (x->figures.total_ns > y->figures.total_ns);
 }
 
+static size_t operations_most(const Ingero__V1__ExplainRequest *request)
+{
+	size_t most = request->per_process ? OPERATIONS_MAX : OPERATIONS_TOP;
+
+	return request->operations_max ? MIN(request->operations_max, most) : most;
+}
+
 static int operations_set(struct explain *e, const struct read_window *window)
 {
-	size_t n = window->figures.n, most = e->request->per_process ? OPERATIONS_MAX : OPERATIONS_TOP;
+	size_t n = window->figures.n, most = operations_most(e->request);
 	const struct read_figures **order = ARENA_NEW_N(&e->arena, const struct read_figures *, n + 1);
 
 	if (!order)
@@ -68,6 +75,7 @@ static int operations_set(struct explain *e, const struct read_window *window)
 			order[n++] = &window->figures.items[i];
 	qsort(order, n, sizeof(*order), compare_total);
 
+	e->reply.more_operations = (uint32_t)(n - MIN(n, most));
 	n = MIN(n, most);
 	e->reply.operations = ARENA_NEW_N(&e->arena, Ingero__V1__Operation *, n + 1);
 	if (!e->reply.operations)

@@ -356,7 +356,11 @@ static int report_table_append(const struct explain_question *q, const Ingero__V
 			  trace_process_label(op->process_name, op->program, op->pid, PROCESS_COLUMNS).text,
 			  user_name(op->uid).text);
 	}
-	return trace_rows_append(&rows, style, style->rows ? MAX(style->rows, TABLE_ROWS_LEAST) : SIZE_MAX, out);
+	r = trace_rows_append(&rows, style, style->rows ? MAX(style->rows, TABLE_ROWS_LEAST) : SIZE_MAX, out);
+	if (r == 0 && reply->more_operations)
+		text_line(out, style, TEXT_DIM, "and %u more operations, not listed: --pid shows those of a process",
+			  reply->more_operations);
+	return r;
 }
 
 void explain_head_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,

@@ -18,12 +18,13 @@ extern "C" {
 struct ingero_explain_wish {
 	uint64_t from_unix_ns; /* 0: open, as to_unix_ns; both: see above */
 	uint64_t to_unix_ns;
-	bool is_whole;	      /* instead of a time: the whole recording */
-	uint64_t last_calls;  /* likewise: since the N-th last recorded call; 0: not used */
-	const char *id;	      /* likewise: one finding (its id or a prefix) or one call; NULL: not used */
-	const uint32_t *pids; /* only these processes */
-	size_t n_pids;	      /* 0: all that the caller may see */
-	bool per_process;     /* adds the operations of every process */
+	bool is_whole;		 /* instead of a time: the whole recording */
+	uint64_t last_calls;	 /* likewise: since the N-th last recorded call; 0: not used */
+	const char *id;		 /* likewise: one finding (its id or a prefix) or one call; NULL: not used */
+	const uint32_t *pids;	 /* only these processes */
+	size_t n_pids;		 /* 0: all that the caller may see */
+	bool per_process;	 /* adds the operations of every process */
+	uint32_t operations_max; /* 0: as many as a reply has room for */
 };
 
 struct ingero_explanation {

@@ -8,7 +8,7 @@
 #include "mcp-server/untrusted.h"
 #include "tests/support/check.h"
 
-static const struct answer_list lists[] = { { "few", "ask less" }, { "many", "ask for more" } };
+static const struct answer_list lists[] = { { "few", "ask less", NULL }, { "many", "ask for more", "more_many" } };
 static const char *const details[] = { "fine", "/top", NULL };
 static const struct answer_shape shape = {
 	.lists = lists, .n_lists = ARRAY_SIZE(lists), .details = details, .details_how = "details: true"
@@ -189,6 +189,20 @@ static void cursor_beyond_test(void)
 	json_decref(result);
 }
 
+/* What the daemon did not send is left out, too, and the cursor behind what it sent asks for it. */
+static void more_test(void)
+{
+	CLEANUP(answer_done) struct answer answer = ANSWER_INIT;
+	json_t *result;
+
+	body_set(&answer, "{\"many\":[1,2,3],\"more_many\":40,\"few\":[1]}");
+	answer.takes_cursor = true;
+	result = result_of(&answer, &shape);
+	CHECK("what is missing", strstr(text_of(result), "\nleft out: 40 of 43 many; to see them: ask for more; "
+							 "the next of them: cursor \"many.3\"\n"));
+	json_decref(result);
+}
+
 static void error_test(void)
 {
 	CLEANUP(answer_done) struct answer answer = ANSWER_INIT;
@@ -272,6 +286,7 @@ int main(void)
 	least_test();
 	cursor_test();
 	cursor_beyond_test();
+	more_test();
 	error_test();
 	numbers_test();
 	losses_test();

@@ -586,6 +586,10 @@ static void table_test(void)
 	q.is_per_process = true;
 	CHECK("table", strstr(report(&q, &plain), "\n\npython 4711 of root\noperation "));
 	CHECK("rate over the window", strstr(report(&q, &plain), "2/s"));
+	CHECK("all are listed", !strstr(report(&q, &plain), "not listed"));
+	reply.reply.more_operations = 7;
+	CHECK("the rest",
+	      strstr(report(&q, &plain), "\nand 7 more operations, not listed: --pid shows those of a process\n"));
 	q.is_per_process = false;
 	CHECK("no table unless asked for", !strstr(report(&q, &plain), "operation  "));
 }
