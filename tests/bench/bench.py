@@ -27,7 +27,7 @@ import time
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "../support"), os.path.join(HERE, "../workloads")]
+sys.path[:0] = [HERE, os.path.join(HERE, "../support"), os.path.join(HERE, "../workloads"), os.path.join(HERE, "../e2e")]
 
 import ingero  # noqa: E402 (needs the path above)
 import programs  # noqa: E402
