@@ -27,7 +27,8 @@ CALLS = {
     "get_causal_chains": {},
     "run_sql of one row": {"query": "SELECT * FROM events ORDER BY timestamp DESC LIMIT 1"},
     "run_sql over all rows": {"query": "SELECT count(*) FROM events"},
-    "query_fleet": {"action": "ops", "since": "1h"},
+    "query_fleet": {"action": "ops"},
+    "query_fleet of an hour": {"action": "ops", "since": "1h"},
 }
 SHORT_RATIO = 0.6
 ENCODINGS = ("o200k_base", "cl100k_base")
