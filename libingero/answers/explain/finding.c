@@ -239,30 +239,39 @@ static uint64_t evidence_ns(const Ingero__V1__Finding *f, const char *name)
 	return 0;
 }
 
-/* ": 1.5 s in cudaMemcpy, 1.3 s in other calls, 300 ms between calls"; nothing where all of it is in one place */
-static void places_append(const Ingero__V1__Finding *f, struct buf *text)
+struct explain_places explain_places(const Ingero__V1__Finding *f)
 {
-	uint64_t in_ns = evidence_ns(f, "in_calls_ns"), op_ns = MIN(evidence_ns(f, "in_op_ns"), in_ns);
+	struct explain_places p = { .op = f->op ? f->op : "", .lost_ns = f->lost_ns };
+
+	p.in_ns = evidence_ns(f, "in_calls_ns");
+	p.op_ns = MIN(evidence_ns(f, "in_op_ns"), p.in_ns);
+	p.between_ns = evidence_ns(f, "between_calls_ns");
+	return p;
+}
+
+void explain_places_append(const struct explain_places *p, struct buf *text)
+{
 	const struct {
 		const char *before, *name;
 		uint64_t ns;
 	} places[] = {
-		{ "in ", f->op ? f->op : "", op_ns },
-		{ "in ", op_ns ? "other calls" : "calls", in_ns - op_ns },
-		{ "between ", "calls", evidence_ns(f, "between_calls_ns") },
+		{ "in ", p->op, p->op_ns },
+		{ "in ", p->op_ns ? "other calls" : "calls", p->in_ns - p->op_ns },
+		{ "between ", "calls", p->between_ns },
 	};
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		n += (double)places[i].ns >= PLACE_LEAST_RATIO * (double)f->lost_ns;
+		n += (double)places[i].ns >= PLACE_LEAST_RATIO * (double)p->lost_ns;
 	for (size_t i = 0, told = 0; i < ARRAY_SIZE(places) && n > 1; i++)
-		if ((double)places[i].ns >= PLACE_LEAST_RATIO * (double)f->lost_ns)
+		if ((double)places[i].ns >= PLACE_LEAST_RATIO * (double)p->lost_ns)
 			(void)buf_printf(text, "%s%s %s%s", told++ ? ", " : ": ", units_ns(places[i].ns, 0).text,
 					 places[i].before, places[i].name);
 }
 
 static void lost_line_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
 {
+	struct explain_places places;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	if (f->lost_ns == 0)
@@ -275,7 +284,8 @@ static void lost_line_append(const Ingero__V1__Finding *f, const struct text_sty
 				 units_ns(f->present_ns, 0).text);
 	if (f->tid_told_case)
 		(void)buf_printf(&text, ", in its %s", account_thread(f->pid, f->tid).text);
-	places_append(f, &text);
+	places = explain_places(f);
+	explain_places_append(&places, &text);
 	if (f->recurrence)
 		(void)buf_printf(&text, " · came back %s", units_things(f->recurrence, "time", "times").text);
 	text_paragraph(out, style, "  lost     ", buf_text(&text));

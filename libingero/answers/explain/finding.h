@@ -42,6 +42,20 @@ void explain_finding_append_line(const struct explain_finding *e, const struct t
 /** explain_id_chars() - number of characters that make the ids of these findings unique; at least 6 */
 unsigned int explain_id_chars(Ingero__V1__Finding *const *findings, size_t n);
 
+/* Where time was lost. */
+struct explain_places {
+	const char *op; /* operation with most of it in calls; "": none */
+	uint64_t lost_ns;
+	uint64_t op_ns, in_ns, between_ns; /* of lost_ns: in its calls, in all calls, between calls */
+};
+/** explain_places() - places of a finding, from its evidence; between_ns 0: unknown, or nothing */
+struct explain_places explain_places(const Ingero__V1__Finding *finding);
+/**
+ * explain_places_append() - append ": 1.5 s in cudaMemcpy, 1.3 s in other calls, 300 ms between calls"; nothing where
+ * all of it is in one place
+ */
+void explain_places_append(const struct explain_places *places, struct buf *text);
+
 enum explain_severity { EXPLAIN_OTHER, EXPLAIN_LOW, EXPLAIN_MEDIUM, EXPLAIN_HIGH, EXPLAIN_CRITICAL };
 
 /** explain_severity_name() - "HIGH"; "" for OTHER */

@@ -2,9 +2,11 @@
 #include "libingero/answers/trace/meaning.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libingero/answers/account/text.h"
+#include "libingero/answers/explain/finding.h"
 #include "libingero/answers/lost.h"
 #include "libingero/answers/trace/behind.h"
 #include "libingero/answers/trace/finding.h"
@@ -46,6 +48,97 @@ static void delay_append(const Ingero__V1__Delay *delay, const struct text_style
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 }
 
+/*
+ * What a process lost in the way of its delay, in calls and between them: of the finding that says so, or else of the
+ * account of the driving thread that lost most.
+ */
+struct whole {
+	struct explain_places places;
+	uint64_t of_ns;			    /* time in which it was lost; less than that: of several threads */
+	const Ingero__V1__Account *account; /* NULL: unknown */
+};
+
+static bool part_is_of(const Ingero__V1__AccountPart *part, const char *where, const char *class)
+{
+	return strcmp(part->where, where) == 0 && strcmp(part->class_, class) == 0;
+}
+
+static struct whole whole_of_account(const Ingero__V1__Account *account, const Ingero__V1__Delay *delay)
+{
+	struct whole whole = {
+		.places.op = delay->operation->op, .of_ns = account->wall_ns, .account = account
+	};
+
+	for (size_t i = 0; i < account->n_parts; i++) {
+		const Ingero__V1__AccountPart *part = account->parts[i];
+		bool has_op = part->op_told_case == INGERO__V1__ACCOUNT_PART__OP_TOLD_OP;
+
+		if (part_is_of(part, "between", delay->takes))
+			whole.places.between_ns += part->ns;
+		else if (part_is_of(part, "in", delay->takes)) {
+			whole.places.in_ns += part->ns;
+			if (has_op && strcmp(part->op, whole.places.op) == 0)
+				whole.places.op_ns += part->ns;
+		}
+	}
+	whole.places.lost_ns = whole.places.in_ns + whole.places.between_ns;
+	return whole;
+}
+
+static struct whole whole_of(const Ingero__V1__Summary *summary)
+{
+	const Ingero__V1__Delay *delay = summary->delay;
+	const Ingero__V1__Finding *most = NULL;
+	struct whole whole = { .of_ns = 0 };
+
+	for (size_t i = 0; i < summary->n_accounts; i++) {
+		const Ingero__V1__Account *account = summary->accounts[i];
+		struct whole one;
+
+		if (!account->is_driving || account->pid != delay->operation->pid)
+			continue;
+		one = whole_of_account(account, delay);
+		if (one.places.lost_ns > whole.places.lost_ns)
+			whole = one;
+	}
+	for (size_t i = 0; i < summary->n_findings; i++) {
+		const Ingero__V1__Finding *f = summary->findings[i];
+
+		if (f->pid == delay->operation->pid && f->cause && strcmp(f->cause->takes, delay->takes) == 0 &&
+		    explain_places(f).between_ns && (!most || f->lost_ns > most->lost_ns))
+			most = f;
+	}
+	if (most) {
+		whole.places = explain_places(most);
+		whole.of_ns = most->present_ns;
+	}
+	return whole;
+}
+
+/* "6.0 s of 12.3 s, 49 % of the time" */
+static void lost_of_append(uint64_t lost_ns, uint64_t of_ns, struct buf *text)
+{
+	(void)buf_append_text(text, units_ns(lost_ns, 0).text);
+	if (lost_ns <= of_ns)
+		(void)buf_printf(text, " of %s, %s of the time", units_ns(of_ns, 0).text,
+				 units_ratio((double)lost_ns / (double)of_ns, 0).text);
+}
+
+static void whole_append(const Ingero__V1__Delay *delay, const struct whole *whole, const struct text_style *style,
+			 struct buf *out)
+{
+	const Ingero__V1__Operation *op = delay->operation;
+	enum blame_view_class class = blame_view_parse(delay->takes);
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	(void)buf_printf(&text, "%s (pid %u) lost ", trace_process_name(op->process_name, op->program).text, op->pid);
+	lost_of_append(whole->places.lost_ns, whole->of_ns, &text);
+	(void)buf_printf(&text, ", %s", class == BLAME_VIEW_COUNT ? delay->takes : blame_view_phrase(class));
+	explain_places_append(&whole->places, &text);
+	(void)buf_append_text(&text, ".");
+	text_paragraph(out, style, "▲ ", buf_text(&text));
+}
+
 #define NAMED_PART 100 /* share of the time from which a process is named; the rest is a sum */
 
 static void who_append(struct buf *text, const char *before, const char *who, uint64_t ns, uint64_t sum_ns)
@@ -54,29 +147,96 @@ static void who_append(struct buf *text, const char *before, const char *who, ui
 			 units_ratio((double)ns / (double)sum_ns, 0).text);
 }
 
-static void neighbours_append(const Ingero__V1__Summary *summary, uint32_t pid, const struct text_style *style,
-			      struct buf *out)
+static void neighbours_append(const struct trace_behind *behind, const char *while_waiting,
+			      const struct text_style *style, struct buf *out)
 {
-	struct trace_behind behind = trace_behind_of(summary, pid);
-	const Ingero__V1__Behind *first = behind.most[0];
-	uint64_t rest_ns = behind.sum_ns;
+	uint64_t rest_ns = behind->sum_ns;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	if (!first || behind.sum_ns == 0) {
+	if (!behind->most[0] || behind->sum_ns == 0) {
 		text_paragraph(out, style, "  ", "The processes that ran meanwhile are unknown.");
 		return;
 	}
-	(void)buf_append_text(&text, "While calls of this process waited, the CPU ran");
-	for (size_t i = 0; i < TRACE_BEHIND_MOST && behind.most[i]; i++) {
-		if (i > 0 && behind.most[i]->ns < behind.sum_ns / NAMED_PART)
+	(void)buf_printf(&text, "%s the CPU ran", while_waiting);
+	for (size_t i = 0; i < TRACE_BEHIND_MOST && behind->most[i]; i++) {
+		const Ingero__V1__Behind *one = behind->most[i];
+
+		if (i > 0 && one->ns < behind->sum_ns / NAMED_PART)
 			break;
-		who_append(&text, i ? ", " : " ", trace_who(behind.most[i]).text, behind.most[i]->ns, behind.sum_ns);
-		rest_ns -= behind.most[i]->ns;
+		who_append(&text, i ? ", " : " ", trace_who(one).text, one->ns, behind->sum_ns);
+		rest_ns -= one->ns;
 	}
-	if (rest_ns >= behind.sum_ns / NAMED_PART)
-		who_append(&text, ", ", "others", rest_ns, behind.sum_ns);
+	if (rest_ns >= behind->sum_ns / NAMED_PART)
+		who_append(&text, ", ", "others", rest_ns, behind->sum_ns);
 	(void)buf_append_text(&text, ".");
 	text_paragraph(out, style, "  ", buf_text(&text));
+}
+
+static void behind_add(Ingero__V1__Behind *list, size_t *n, const Ingero__V1__Waker *by, uint32_t victim_pid,
+		       uint64_t ns)
+{
+	size_t i = 0;
+
+	while (i < *n && (list[i].pid != by->pid || list[i].uid != by->uid || strcmp(list[i].comm, by->comm) != 0))
+		i++;
+	if (i == *n) {
+		list[i] = (Ingero__V1__Behind)INGERO__V1__BEHIND__INIT;
+		list[i].victim_pid = victim_pid;
+		list[i].pid = by->pid;
+		list[i].uid = by->uid;
+		list[i].comm = by->comm;
+		(*n)++;
+	}
+	list[i].ns += ns;
+}
+
+/* The processes that had the CPU while the thread was ready, in calls and between them. */
+static int account_neighbours_append(const Ingero__V1__Account *account, const char *class,
+				     const struct text_style *style, struct buf *out)
+{
+	CLEANUP(freep) Ingero__V1__Behind *list = calloc(account->n_parts + 1, sizeof(*list));
+	CLEANUP(freep) Ingero__V1__Behind **pointers = calloc(account->n_parts + 1, sizeof(*pointers));
+	Ingero__V1__Summary one = INGERO__V1__SUMMARY__INIT;
+	struct trace_behind behind;
+
+	if (!list || !pointers)
+		return -ENOMEM;
+	for (size_t i = 0; i < account->n_parts; i++) {
+		const Ingero__V1__AccountPart *part = account->parts[i];
+
+		if (part->by && strcmp(part->class_, class) == 0)
+			behind_add(list, &one.n_behind, part->by, account->pid, part->ns);
+	}
+	for (size_t i = 0; i < one.n_behind; i++)
+		pointers[i] = &list[i];
+	one.behind = pointers;
+	behind = trace_behind_of(&one, account->pid);
+	neighbours_append(&behind, "Meanwhile", style, out);
+	return 0;
+}
+
+/* The delay of calls, or, where most was lost between them, all that the process lost in this way. */
+static int delay_mean(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Delay *delay = summary->delay;
+	bool is_ready = blame_view_parse(delay->takes) == BLAME_VIEW_RUNNABLE;
+	struct whole whole = whole_of(summary);
+	struct trace_behind behind;
+	int r = 0;
+
+	if (whole.places.between_ns > delay->lost_ns)
+		whole_append(delay, &whole, style, out);
+	else
+		delay_append(delay, style, out);
+	if (is_ready && whole.places.between_ns > delay->lost_ns && whole.account) {
+		r = account_neighbours_append(whole.account, delay->takes, style, out);
+	} else if (is_ready) {
+		behind = trace_behind_of(summary, delay->operation->pid);
+		neighbours_append(&behind, "While calls of this process waited,", style, out);
+	}
+	if (*delay->advice)
+		text_paragraph(out, style, "  do: ", delay->advice);
+	return r;
 }
 
 static int nothing_append(const Ingero__V1__Summary *summary, const struct trace_rows *rows, const char *scope,
@@ -213,13 +373,10 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 		return r;
 
 	before = out->n;
-	if (delay && delay->operation) {
-		delay_append(delay, style, out);
-		if (blame_view_parse(delay->takes) == BLAME_VIEW_RUNNABLE)
-			neighbours_append(summary, delay->operation->pid, style, out);
-		if (*delay->advice)
-			text_paragraph(out, style, "  do: ", delay->advice);
-	}
+	if (delay && delay->operation)
+		r = delay_mean(summary, style, out);
+	if (r < 0)
+		return r;
 	r = findings_mean(summary, style, out);
 	if (r < 0)
 		return r;

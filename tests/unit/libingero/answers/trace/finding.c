@@ -306,6 +306,123 @@ static void delay_test(void)
 	}
 }
 
+/* A delay of calls is a part of what a process lost: the sentence has all of it, as 'ingero explain' has. */
+static void whole_test(void)
+{
+	static char advice_text[] = "more CPUs";
+	static const struct figures_behind few[] = { { 4711, 8310, 0, "sh", 352 * MS }, { 0 } };
+	static const struct part_row ready[] = {
+		{ .where = "between", .class = "runnable", .ns = 3 * S, .by_pid = 8310, .by = "sh" },
+		{ .where = "between", .class = "runnable", .ns = 2700 * MS, .by_pid = 8311, .by = "sh" },
+		{ .where = "between", .class = "on_cpu", .ns = 5900 * MS },
+		{ .where = "in", .class = "runnable", .op = "cudaFree", .ns = 200 * MS, .by_pid = 8310, .by = "sh" },
+		{ .where = "in", .class = "runnable", .op = "cudaMalloc", .ns = 100 * MS, .by_pid = 8310, .by = "sh" },
+		{ .where = "in", .class = "on_cpu", .op = "cudaFree", .ns = 100 * MS },
+	};
+	static const struct part_row throttled[] = {
+		{ .where = "between", .class = "quota", .ns = 8 * S },
+		{ .where = "between", .class = "on_cpu", .ns = 3600 * MS },
+		{ .where = "in", .class = "quota", .op = "cudaFree", .ns = 400 * MS },
+	};
+	static const struct part_row in_calls[] = {
+		{ .where = "between", .class = "runnable", .ns = 100 * MS, .by_pid = 8310, .by = "sh" },
+		{ .where = "between", .class = "on_cpu", .ns = 5900 * MS },
+		{ .where = "in", .class = "runnable", .op = "cudaFree", .ns = 200 * MS, .by_pid = 8310, .by = "sh" },
+	};
+	static const struct {
+		const char *name, *takes, *finding; /* the finding's title; NULL: none */
+		const struct part_row *rows;
+		size_t n;
+		const char *want;
+	} cases_of[] = {
+		{ "of the account", "runnable", NULL, ready, ARRAY_SIZE(ready),
+		  "▲ python (pid 4711) lost 6.0 s of 12.0 s, 50 % of the time, ready to run while\n"
+		  "  another task had the CPU: 200 ms in cudaFree, 100 ms in other calls, 5.7 s\n"
+		  "  between calls.\n"
+		  "  Meanwhile the CPU ran sh (pid 8310, root) for 3.3 s (55 %), sh (pid 8311,\n"
+		  "  root) for 2.7 s (45 %).\n"
+		  "  do: more CPUs\n" },
+		{ "of the finding", "runnable", "python waited for the CPU between its calls", ready, ARRAY_SIZE(ready),
+		  "▲ python (pid 4711) lost 5.9 s of 12.3 s, 48 % of the time, ready to run while\n"
+		  "  another task had the CPU: 290 ms in calls, 5.6 s between calls.\n"
+		  "  Meanwhile the CPU ran sh (pid 8310, root) for 3.3 s (55 %), sh (pid 8311,\n"
+		  "  root) for 2.7 s (45 %).\n"
+		  "  do: more CPUs\n" },
+		{ "of the finding alone", "runnable", "python waited for the CPU between its calls", NULL, 0,
+		  "▲ python (pid 4711) lost 5.9 s of 12.3 s, 48 % of the time, ready to run while\n"
+		  "  another task had the CPU: 290 ms in calls, 5.6 s between calls.\n"
+		  "  While calls of this process waited, the CPU ran sh (pid 8310, root) for 352 ms\n"
+		  "  (100 %).\n"
+		  "  do: more CPUs\n" },
+		{ "quota", "quota", NULL, throttled, ARRAY_SIZE(throttled),
+		  "▲ python (pid 4711) lost 8.4 s of 12.0 s, 70 % of the time, ready to run but out\n"
+		  "  of its cgroup's CPU quota: 400 ms in cudaFree, 8.0 s between calls.\n"
+		  "  do: more CPUs\n" },
+		{ "most in calls", "runnable", NULL, in_calls, ARRAY_SIZE(in_calls),
+		  "▲ cudaFree in python (pid 4711) lost 200 ms, 67 % of its time, ready to run\n"
+		  "  while another task had the CPU. For another 33 % the call was computing. Half\n"
+		  "  of its 10 calls took more than 0 ns, one in 100 more than 0 ns.\n"
+		  "  While calls of this process waited, the CPU ran sh (pid 8310, root) for 352 ms\n"
+		  "  (100 %).\n"
+		  "  do: more CPUs\n" },
+	};
+	static const struct figures_op ops[][2] = {
+		{ { .pid = 4711,
+		    .process = "python",
+		    .op = "cudaFree",
+		    .count = 10,
+		    .blame_ns = { [BLAME_VIEW_RUNNABLE] = 200 * MS, [BLAME_VIEW_ON_CPU] = 100 * MS } },
+		  { 0 } },
+		{ { .pid = 4711,
+		    .process = "python",
+		    .op = "cudaFree",
+		    .count = 10,
+		    .blame_ns = { [BLAME_VIEW_QUOTA] = 400 * MS } },
+		  { 0 } },
+	};
+	struct trace_setting setting = { .scope = "of root", .kept = "every call" };
+	static struct account_made made;
+	static struct figures figures;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases_of); i++) {
+		bool is_quota = strcmp(cases_of[i].takes, "quota") == 0;
+		Ingero__V1__Account *account = account_make(&made, cases_of[i].rows, cases_of[i].n);
+		Ingero__V1__Delay delay = INGERO__V1__DELAY__INIT;
+		char *advice[] = { advice_text };
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		const char *told;
+
+		(void)figures_build(&figures, 12 * S, ops[is_quota], NULL, few);
+		delay.operation = figures.summary.operations[0];
+		delay.takes = figures_text(cases_of[i].takes);
+		delay.advice = advice_text;
+		delay.lost_ns = is_quota ? 400 * MS : 200 * MS;
+		figures.summary.delay = &delay;
+		if (cases_of[i].n) {
+			figures.summary.accounts = &account;
+			figures.summary.n_accounts = 1;
+		}
+		if (cases_of[i].finding) {
+			Ingero__V1__Finding *f =
+				starved_make("cpu_contention", cases_of[i].finding, 8310, "sh");
+
+			f->lost_ns = 5900 * MS;
+			f->present_ns = 12300 * MS;
+			f->advice = advice;
+			f->n_advice = 1;
+			f->cause->takes = figures_text(cases_of[i].takes);
+			reply_evidence(&reply, f, "in_calls_ns", 290e6, "ns");
+			reply_evidence(&reply, f, "between_calls_ns", 5610e6, "ns");
+			figures.summary.findings = reply.finding_list;
+			figures.summary.n_findings = 1;
+		}
+		CHECK_INT_EQ(cases_of[i].name, trace_report_summary(&setting, &figures.summary, false, &narrow, &out),
+			     0);
+		told = strstr(buf_text(&out), "what it means\n");
+		CHECK_STR_EQ(cases_of[i].name, told ? told + strlen("what it means\n") : "", cases_of[i].want);
+	}
+}
+
 /* Without a finding, long waits between calls are no all-clear. */
 static void waits_test(void)
 {
@@ -424,6 +541,7 @@ int main(void)
 	summary_test();
 	meaning_test();
 	delay_test();
+	whole_test();
 	waits_test();
 	news_test();
 	told_test();
