@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -21,6 +23,7 @@
 #include "probes/kernel_source.h"
 #include "probes/lease.h"
 #include "probes/target.h"
+#include "procs/cgroup.h"
 #include "procs/process_table.h"
 #include "procs/procfs.h"
 #include "procs/subordinate.h"
@@ -29,6 +32,8 @@
 #define DEMO_SEED 1
 /* Minimum interval between forced ticks and commits, nanoseconds: answers within it are of the same moment. */
 #define SETTLE_NS 200000000ull
+/* Bits that sched_getscheduler() adds to the policy: SCHED_RESET_ON_FORK of sched(7). */
+#define POLICY_FLAGS 0x40000000
 
 void capture_init(struct capture *c, uv_loop_t *loop, const struct capture_events *events, void *data)
 {
@@ -174,6 +179,34 @@ static int parent_now(uint32_t pid, uint32_t *ret_parent)
 	return r;
 }
 
+static int priority_now(uint32_t tid, struct advice_priority *ret_priority)
+{
+	int policy = sched_getscheduler((pid_t)tid), nice;
+
+	if (policy < 0)
+		return -errno;
+	errno = 0;
+	nice = getpriority(PRIO_PROCESS, tid);
+	if (errno)
+		return -errno;
+	*ret_priority = (struct advice_priority){ .is_known = true, .policy = policy & ~POLICY_FLAGS, .nice = nice };
+	return 0;
+}
+
+static int quota_now(uint32_t pid, struct advice_quota *ret_quota)
+{
+	CLEANUP(closep) int fd = procfs_find(pid);
+	struct cgroup_cpu group;
+	int r = fd < 0 ? fd : cgroup_cpu_read(fd, &group);
+
+	if (r < 0)
+		return r;
+	ret_quota->is_v1 = group.is_v1;
+	if (strlen(group.path) < sizeof(ret_quota->path))
+		memcpy(ret_quota->path, group.path, strlen(group.path) + 1);
+	return 0;
+}
+
 static void behind_ask(uint32_t tgid, struct behind_value *value, void *data)
 {
 	const struct capture *c = data;
@@ -220,6 +253,8 @@ static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 	c->facts.n_cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0);
 	c->facts.affinity = c->probes ? affinity_now : NULL; /* processes of a demo do not exist */
 	c->facts.parent = c->probes ? parent_now : NULL;
+	c->facts.priority = c->probes ? priority_now : NULL;
+	c->facts.quota = c->probes ? quota_now : NULL;
 	engine_set_facts(c->engine, &c->facts);
 	options.processes = c->processes;
 	sinks_add(&options, &n, wish->before);

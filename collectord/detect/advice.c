@@ -9,6 +9,9 @@
 #include "base/cleanup.h"
 
 #define CPUS_BYTES 64
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6 /* include/uapi/linux/sched.h; glibc before 2.41 has no name for it */
+#endif
 /* Nice values are per thread: the process id alone names only its first thread. */
 #define TASKS_FORMAT "$(ls /proc/%" PRIu32 "/task)"
 /* A server of forks, or a shell, may stand between a process and its worker. */
@@ -134,11 +137,57 @@ static struct advice_cpu advise_workers(const struct advice_task *victim, const 
 	return a;
 }
 
-struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advice_task *behind, uint32_t n_cpus,
-			     const struct advice_affinity *affinity)
+/* Nice values weigh neither a task in real time nor those behind it. Return: NULL: no such task */
+static const char *real_time_name(const struct advice_priority *priority)
 {
-	struct advice_cpu a = { .n = 0 };
+	if (!priority->is_known)
+		return NULL;
+	switch (priority->policy) {
+	case SCHED_FIFO:
+		return "SCHED_FIFO";
+	case SCHED_RR:
+		return "SCHED_RR";
+	case SCHED_DEADLINE:
+		return "SCHED_DEADLINE";
+	default:
+		return NULL;
+	}
+}
+
+/* Advises to give the other process less of the CPU. */
+static void advise_weight(struct advice_cpu *a, const struct advice_task *victim, const struct advice_task *behind,
+			  bool is_foreign, const struct advice_scheduling *s)
+{
+	const char *real_time = real_time_name(&s->behind), *sudo = is_foreign ? "sudo " : "",
+		   *owner = !is_foreign	  ? ""
+			    : behind->uid ? ", or ask its owner"
+					  : ", or ask root";
+	char others[64] = "";
+
+	if (s->n_others)
+		(void)snprintf(others, sizeof(others), "; one of %" PRIu32 ": 'ingero blame' names others",
+			       s->n_others + 1);
+	if (real_time) {
+		(void)snprintf(a->text[a->n++], ADVICE_BYTES,
+			       "%schrt -a -o -p 0 %" PRIu32 "%s: it runs as %s, which no nice value changes%s", sudo,
+			       behind->pid, owner, real_time, others);
+		return;
+	}
+	if (s->victim.is_known && s->behind.is_known && s->victim.nice > s->behind.nice)
+		(void)snprintf(a->text[a->n++], ADVICE_BYTES,
+			       "%srenice -n %d -p " TASKS_FORMAT ": this process has nice %d, and gives way to nice %d",
+			       victim->uid ? "sudo " : "", s->behind.nice, victim->pid, s->victim.nice, s->behind.nice);
+	(void)snprintf(a->text[a->n++], ADVICE_BYTES, "%srenice -n 19 -p " TASKS_FORMAT "%s%s", sudo, behind->pid,
+		       owner, others);
+}
+
+struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advice_task *behind, uint32_t n_cpus,
+			     const struct advice_scheduling *scheduling)
+{
+	const struct advice_affinity *affinity = &scheduling->affinity;
 	bool is_foreign = victim->uid != 0 && victim->uid != behind->uid;
+	struct advice_cpu a = { .n = 0 };
+	char cpu[CPUS_BYTES];
 
 	if (behind->pid == victim->pid) {
 		(void)snprintf(
@@ -156,11 +205,15 @@ struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advi
 			       "or give the process CPUs of its own: cpuset.cpus of its control group (needs root)");
 		return a;
 	}
-	(void)snprintf(a.text[a.n++], ADVICE_BYTES, "%srenice -n 19 -p " TASKS_FORMAT "%s", is_foreign ? "sudo " : "",
-		       behind->pid,
-		       !is_foreign   ? ""
-		       : behind->uid ? ", or ask its owner"
-				     : ", or ask root");
+	if (n_cpus != 1 && affinity->is_known && CPU_COUNT(&affinity->victim) == 1 &&
+	    CPU_EQUAL(&affinity->victim, &affinity->behind) && cpus_text(&affinity->victim, cpu)) {
+		(void)snprintf(a.text[a.n++], ADVICE_BYTES,
+			       "move one of them: both are pinned to CPU %s; %staskset -acp CPUS %" PRIu32, cpu,
+			       is_foreign ? "sudo " : "", behind->pid);
+		advise_weight(&a, victim, behind, is_foreign, scheduling);
+		return a;
+	}
+	advise_weight(&a, victim, behind, is_foreign, scheduling);
 	if (n_cpus != 1)
 		advise_move(&a, victim, behind, is_foreign ? "sudo " : "", affinity);
 	return a;

@@ -13,7 +13,7 @@
 
 #include "bpf/record.h"
 
-#define ADVICE_CPU_MAX 2
+#define ADVICE_CPU_MAX 3
 #define ADVICE_BYTES 192
 /* Minimum share of a process to be one of several culprits. */
 #define CULPRIT_LEAST_RATIO 0.05
@@ -36,6 +36,26 @@ struct advice_affinity {
 	cpu_set_t victim, behind;
 };
 
+/* How the scheduler weighs a process: its main thread, or the thread that waits. */
+struct advice_priority {
+	bool is_known; /* else the rest is not set */
+	int policy;    /* SCHED_OTHER, SCHED_FIFO, ...: sched(7) */
+	int nice;
+};
+
+/* Of the two processes, at the time of the report. */
+struct advice_scheduling {
+	struct advice_affinity affinity;
+	struct advice_priority victim, behind;
+	uint32_t n_others; /* other processes with a notable share of the CPU meanwhile */
+};
+
+/* The control group whose quota throttles a process. */
+struct advice_quota {
+	bool is_v1;	/* of a tree of version 1, whose file is cpu.cfs_quota_us */
+	char path[256]; /* in its tree; "": unknown, or too long */
+};
+
 /** typedef advice_parent_func - look up the parent of a process. Return: 0 or -errno */
 typedef int (*advice_parent_func)(uint32_t pid, uint32_t *ret_parent);
 /**
@@ -51,4 +71,4 @@ const char *advice_class(enum blame_class class);
  * @n_cpus: number of CPUs of the machine; 0: unknown
  */
 struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advice_task *behind, uint32_t n_cpus,
-			     const struct advice_affinity *affinity);
+			     const struct advice_scheduling *scheduling);

@@ -8,20 +8,29 @@
 #include "detect/advice.h"
 #include "detect/detector.h"
 
+#define MOST_OF_IT 0.75 /* share of a culprit from which the others need no word (guess) */
+
 /* Advises against one culprit. With several, slowing down one of them does not help. Workers are not slowed down. */
-static void advise(const struct detector_facts *facts, struct finding *f)
+static void advise(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	struct advice_task victim = { .pid = f->process.tgid, .uid = f->process.uid, .comm = f->process.comm };
 	struct advice_task behind = { .pid = f->cause.is_several ? 0 : f->cause.pid,
 				      .uid = f->cause.uid,
 				      .comm = f->cause.comm,
 				      .is_worker = f->cause.is_worker };
-	struct advice_affinity affinity = { .is_known = false };
+	struct advice_scheduling scheduling = { .n_others = 0 };
+	struct advice_affinity *affinity = &scheduling.affinity;
 	struct advice_cpu advice;
 
-	affinity.is_known = facts->affinity && behind.pid && facts->affinity(victim.pid, &affinity.victim) == 0 &&
-			    facts->affinity(behind.pid, &affinity.behind) == 0;
-	advice = advice_cpu(&victim, &behind, facts->n_cpus, &affinity);
+	affinity->is_known = facts->affinity && behind.pid && facts->affinity(victim.pid, &affinity->victim) == 0 &&
+			     facts->affinity(behind.pid, &affinity->behind) == 0;
+	if (facts->priority && behind.pid) {
+		(void)facts->priority(f->tid ? f->tid : victim.pid, &scheduling.victim);
+		(void)facts->priority(f->cause.tid ? f->cause.tid : behind.pid, &scheduling.behind);
+	}
+	if (f->cause.share < MOST_OF_IT && s->n_culprits > 1)
+		scheduling.n_others = s->n_culprits - 1;
+	advice = advice_cpu(&victim, &behind, facts->n_cpus, &scheduling);
 
 	for (size_t i = 0; i < advice.n; i++)
 		detector_advise(f, "%s", advice.text[i]);
@@ -34,7 +43,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	detector_evidence(f, "culprits", s->n_culprits, FINDING_UNIT_COUNT);
 	if (s->machine_cpu_ratio >= 0)
 		detector_evidence(f, "machine_cpu_ratio", s->machine_cpu_ratio, FINDING_UNIT_RATIO);
-	advise(facts, f);
+	advise(s, facts, f);
 }
 
 const struct detector detector_cpu_contention = {
@@ -49,6 +58,7 @@ const struct detector detector_cpu_contention = {
 	.is_disturbing = true,
 	.is_of_thread = true,
 	.has_culprits = true,
+	.has_lasting_advice = true,
 	/*
 	 * Twice the maximum without other load, 0.22 %; 0.005 % is usual (docs/measurements/blame.md, "behind / wall,
 	 * without a hog"). A CPU hog on the core of a program that mostly blocks costs it only 1.5 %: the scheduler

@@ -95,7 +95,7 @@ static bool are_workers(const Ingero__V1__Summary *summary, const Ingero__V1__Op
 static struct advice_cpu advice_behind(const Ingero__V1__Summary *summary, const Ingero__V1__Operation *op,
 				       advice_parent_func parent)
 {
-	static const struct advice_affinity not_known = { .is_known = false };
+	static const struct advice_scheduling not_known = { .n_others = 0 };
 	const struct advice_task victim = { .pid = op->pid, .uid = op->uid, .comm = op->process_name };
 	const Ingero__V1__Behind *first = NULL;
 	struct advice_task behind = { .pid = 0 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "detect/detector.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,15 @@ void detector_advise(struct finding *f, const char *format, ...)
 	if (f->n_advice == FINDING_ADVICE_MAX)
 		return;
 	FORMAT_INTO(f->advice[f->n_advice++], FINDING_ADVICE_BYTES, format);
+}
+
+void detector_advise_command(struct finding *f, const struct detector_facts *facts, const char *what,
+			     const char *before, uint32_t pid, const char *behind)
+{
+	if (facts->is_ended)
+		detector_advise(f, "%s, while it runs: %sPID%s", what, before, behind);
+	else
+		detector_advise(f, "%s: %s%" PRIu32 "%s", what, before, pid, behind);
 }
 
 bool detector_path(const struct account_wait *wait, char ret[DETECTOR_PATH_BYTES])

@@ -198,6 +198,9 @@ struct detector_facts {
 	uint32_t n_cpus;				    /* 0: not known */
 	int (*affinity)(uint32_t pid, cpu_set_t *ret_cpus); /* 0, or -errno; NULL: not known of any process */
 	advice_parent_func parent;			    /* NULL: likewise */
+	int (*priority)(uint32_t tid, struct advice_priority *ret_priority); /* likewise; sets .is_known */
+	int (*quota)(uint32_t pid, struct advice_quota *ret_quota);	     /* likewise */
+	bool is_ended; /* the process has ended: no command finds it any more */
 };
 
 struct detector {
@@ -209,10 +212,11 @@ struct detector {
 	bool is_per_op;		/* conditions of several operations stand beside each other */
 	bool is_of_cause; /* conditions differ by the kind of their cause; processes to blame are no part of identity */
 	bool is_once;	  /* once for each process */
-	bool is_disturbing;    /* while it goes on nothing is learned about what is usual */
-	bool has_culprits;     /* who ran meanwhile is its cause */
-	bool is_of_thread;     /* with accounts it is the worst driving thread that loses, in calls and between them;
-				  without,        what happens in calls happens as much outside of them */
+	bool is_disturbing;	 /* while it goes on nothing is learned about what is usual */
+	bool has_culprits;	 /* who ran meanwhile is its cause */
+	bool has_lasting_advice; /* its advice rests on facts of a running process: it stays after the end of that */
+	bool is_of_thread;	 /* with accounts it is the worst driving thread that loses, in calls and between them;
+				    without,        what happens in calls happens as much outside of them */
 	uint64_t steady_ns;    /* nothing is worse than LOW that was not there for so long, less a quarter of pauses */
 	double noise_ratio;    /* up to this share of the time is nothing */
 	uint64_t open_lost_ns; /* above the noise, before it is a finding */
@@ -252,6 +256,15 @@ void detector_evidence_lost(struct finding *finding, const struct detector_sums 
 void detector_evidence_time(struct finding *finding, const struct detector_sums *sums);
 /** detector_advise() - add one command or step; more than fit are left out */
 void detector_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/**
+ * detector_advise_command() - add "WHAT: BEFORE PID BEHIND", a command that looks at a process
+ * The process may have ended: then the command is for its next run, with PID in place of the number.
+ * @pid:    the process of the finding, or one that works for it
+ * @before: of the command, before the id
+ * @behind: behind the id; "": nothing
+ */
+void detector_advise_command(struct finding *finding, const struct detector_facts *facts, const char *what,
+			     const char *before, uint32_t pid, const char *behind);
 #define DETECTOR_PATH_BYTES 320
 /**
  * detector_path() - path of the file that a wait was for, as one word of a shell's command line

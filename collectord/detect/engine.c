@@ -366,6 +366,7 @@ static void engine_process_look(struct process_memory *p, void *data)
 	if (!has_news && !p->tracks.n)
 		return;
 
+	e->facts.is_ended = p->in_tick && p->in_tick->gone_ns;
 	view = view_of(p, tick);
 	view.lost = e->lost;
 	quality = view_quality(&view, tick, e->counted);
@@ -481,6 +482,7 @@ int engine_tick(struct engine *e, const struct tick *tick)
 			e->counted += op_figures_count(&tick->processes.items[i].ops.items[k].figures);
 	memory_each(e->memory, engine_process_look, e);
 	e->tick = NULL;
+	e->facts.is_ended = false;
 
 	while (memory_count(e->memory) > PROCESSES_MAX) {
 		struct process_memory *quietest = memory_quietest(e->memory);

@@ -389,9 +389,14 @@ void track_tell(struct track *t, const struct detector_facts *facts)
 {
 	const struct detector_words *words = &t->detector->words;
 	const char *remedy = advice_class(t->detector->takes);
+	char advice[FINDING_ADVICE_MAX][FINDING_ADVICE_BYTES];
 	struct finding *f = &t->finding;
+	size_t lasting;
 
-	f->n_evidence = f->n_advice = 0;
+	f->n_evidence = 0;
+	lasting = facts->is_ended && t->detector->has_lasting_advice ? f->n_advice : 0;
+	memcpy(advice, f->advice, lasting * sizeof(advice[0]));
+	f->n_advice = 0;
 	if (words->title && !f->op && t->sums.is_accounted)
 		detector_title_between(f, words->title);
 	else if (words->title)
@@ -401,6 +406,10 @@ void track_tell(struct track *t, const struct detector_facts *facts)
 	for (size_t i = 0; i < ARRAY_SIZE(words->advice) && words->advice[i]; i++)
 		detector_advise(f, "%s", words->advice[i]);
 	t->detector->tell(&t->sums, facts, f);
+	if (!lasting)
+		return;
+	memcpy(f->advice, advice, lasting * sizeof(advice[0]));
+	f->n_advice = lasting;
 }
 
 void track_fill(struct track *t, const struct track_tick *tick)

@@ -124,8 +124,22 @@ static const struct {
 	  { 10, ALICE, "python", false },
 	  { 20, ALICE, "ffmpeg", false },
 	  16,
-	  { "renice -n 19 -p $(ls /proc/20/task)" },
+	  { "move one of them: both are pinned to CPU 3; taskset -acp CPUS 20", "renice -n 19 -p $(ls /proc/20/task)" },
 	  "3",
+	  "3" },
+	{ "both are confined to the only one",
+	  { 10, ALICE, "python", false },
+	  { 20, ALICE, "ffmpeg", false },
+	  1,
+	  { "renice -n 19 -p $(ls /proc/20/task)" },
+	  "0",
+	  "0" },
+	{ "each is confined to one",
+	  { 10, ALICE, "python", false },
+	  { 20, ALICE, "ffmpeg", false },
+	  16,
+	  { "renice -n 19 -p $(ls /proc/20/task)", "or move it: taskset -acp 3 20, where this process does not run" },
+	  "2",
 	  "3" },
 	{ "the largest numbers",
 	  { UINT32_MAX, ALICE, "python", false },
@@ -189,14 +203,14 @@ static cpu_set_t cpus_of(const char *digits)
 static void check_many(void)
 {
 	const struct advice_task victim = { 10, ALICE, "python", false }, behind = { 20, ALICE, "ffmpeg", false };
-	struct advice_affinity affinity = { .is_known = true };
+	struct advice_scheduling s = { .affinity.is_known = true };
 	struct advice_cpu a;
 
-	CPU_ZERO(&affinity.victim);
-	CPU_ZERO(&affinity.behind);
+	CPU_ZERO(&s.affinity.victim);
+	CPU_ZERO(&s.affinity.behind);
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu += 2)
-		CPU_SET(cpu, &affinity.behind);
-	a = advice_cpu(&victim, &behind, 0, &affinity);
+		CPU_SET(cpu, &s.affinity.behind);
+	a = advice_cpu(&victim, &behind, 0, &s);
 	CHECK_INT_EQ("many CPUs", a.n, 2);
 	CHECK_STR_EQ("many CPUs", a.text[1],
 		     "or move it: taskset -acp CPUS 20, with CPUS of those that 'taskset -cp 20' shows");
@@ -236,19 +250,93 @@ static void check_parents(void)
 			     rows[i].want);
 }
 
+/* Nice values do nothing to a task in real time, and the one that waits may have the wrong one itself. */
+static void check_scheduling(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t behind_uid;
+		struct advice_priority victim, behind;
+		uint32_t n_others;
+		const char *want[ADVICE_CPU_MAX];
+	} rows[] = {
+		{ "unknown", ALICE, { false, 0, 5 }, { false, 0, 0 }, 0, { "renice -n 19 -p $(ls /proc/20/task)" } },
+		{ "as usual",
+		  ALICE,
+		  { true, SCHED_OTHER, 0 },
+		  { true, SCHED_OTHER, 0 },
+		  0,
+		  { "renice -n 19 -p $(ls /proc/20/task)" } },
+		{ "in real time",
+		  ALICE,
+		  { true, SCHED_OTHER, 0 },
+		  { true, SCHED_FIFO, 0 },
+		  0,
+		  { "chrt -a -o -p 0 20: it runs as SCHED_FIFO, which no nice value changes" } },
+		{ "in real time, of another user",
+		  BOB,
+		  { true, SCHED_OTHER, 10 },
+		  { true, SCHED_RR, 0 },
+		  0,
+		  { "sudo chrt -a -o -p 0 20, or ask its owner: it runs as SCHED_RR, which no nice value changes" } },
+		{ "with a deadline",
+		  0,
+		  { true, SCHED_OTHER, 0 },
+		  { true, 6, 0 },
+		  1,
+		  { "sudo chrt -a -o -p 0 20, or ask root: it runs as SCHED_DEADLINE, which no nice value changes; one "
+		    "of 2: 'ingero blame' names others" } },
+		{ "nice itself",
+		  ALICE,
+		  { true, SCHED_OTHER, 10 },
+		  { true, SCHED_OTHER, 0 },
+		  1,
+		  { "sudo renice -n 0 -p $(ls /proc/10/task): this process has nice 10, and gives way to nice 0",
+		    "renice -n 19 -p $(ls /proc/20/task); one of 2: 'ingero blame' names others" } },
+		{ "the other is nicer",
+		  ALICE,
+		  { true, SCHED_OTHER, 5 },
+		  { true, SCHED_BATCH, 10 },
+		  0,
+		  { "renice -n 19 -p $(ls /proc/20/task)" } },
+		{ "as important as can be",
+		  0,
+		  { true, SCHED_OTHER, 19 },
+		  { true, SCHED_OTHER, -20 },
+		  UINT32_MAX - 1,
+		  { "sudo renice -n -20 -p $(ls /proc/10/task): this process has nice 19, and gives way to nice -20",
+		    "sudo renice -n 19 -p $(ls /proc/20/task), or ask root; one of 4294967295: 'ingero blame' names "
+		    "others" } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct advice_task victim = { 10, ALICE, "python", false },
+					 behind = { 20, rows[i].behind_uid, "ffmpeg", false };
+		const struct advice_scheduling s = { .victim = rows[i].victim,
+						     .behind = rows[i].behind,
+						     .n_others = rows[i].n_others };
+		struct advice_cpu a = advice_cpu(&victim, &behind, 1, &s);
+
+		CHECK_INT_EQ(rows[i].name, a.n, rows[i].want[1] ? 2 : 1);
+		for (size_t k = 0; k < a.n; k++)
+			CHECK_STR_EQ(rows[i].name, a.text[k], rows[i].want[k]);
+	}
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct advice_affinity affinity = { .is_known = cases[i].runs_on,
-						    .victim = cpus_of(cases[i].runs_on),
-						    .behind = cpus_of(cases[i].behind_runs_on) };
-		struct advice_cpu a = advice_cpu(&cases[i].victim, &cases[i].behind, cases[i].n_cpus, &affinity);
+		struct advice_scheduling s = { .affinity = { .is_known = cases[i].runs_on,
+							     .victim = cpus_of(cases[i].runs_on),
+							     .behind = cpus_of(cases[i].behind_runs_on) } };
+		struct advice_cpu a = advice_cpu(&cases[i].victim, &cases[i].behind, cases[i].n_cpus, &s);
 
 		CHECK_INT_EQ(cases[i].name, a.n, cases[i].want[1] ? 2 : 1);
 		CHECK_STR_EQ(cases[i].name, a.text[0], cases[i].want[0]);
 		CHECK_STR_EQ(cases[i].name, a.text[1], cases[i].want[1] ? cases[i].want[1] : "");
 	}
 	check_many();
+	check_scheduling();
 	check_parents();
 	return check_result();
 }

@@ -4,6 +4,8 @@
  */
 #include "play.h"
 
+#include <errno.h>
+
 static const struct {
 	const char *name;
 	double quota; /* share of the time that it takes away */
@@ -61,8 +63,69 @@ static void check_account(size_t i)
 	play_free(p);
 }
 
+static int quota_of(uint32_t pid, struct advice_quota *ret)
+{
+	CHECK_INT_EQ("quota", pid, PLAY_PID);
+	*ret = (struct advice_quota){ .is_v1 = true, .path = "/lab/job 7" };
+	return 0;
+}
+
+static int quota_v2(uint32_t pid, struct advice_quota *ret)
+{
+	(void)pid;
+	*ret = (struct advice_quota){ .path = "/system.slice/train.service" };
+	return 0;
+}
+
+static int no_quota(uint32_t pid, struct advice_quota *ret)
+{
+	(void)pid;
+	(void)ret;
+	return -ESRCH;
+}
+
+/* The remedy names the group and the file that it has; after the end of the process, too. */
+static void check_groups(void)
+{
+	static const struct {
+		const char *name;
+		int (*quota)(uint32_t pid, struct advice_quota *ret);
+		const char *want;
+	} rows[] = {
+		{ "not asked", NULL, "raise cpu.max of its control group (kubernetes: limits.cpu, docker: --cpus)" },
+		{ "unknown", no_quota, "raise cpu.max of its control group (kubernetes: limits.cpu, docker: --cpus)" },
+		{ "version 1", quota_of,
+		  "raise cpu.cfs_quota_us of its control group '/lab/job 7' (kubernetes: limits.cpu, docker: --cpus)" },
+		{ "version 2", quota_v2,
+		  "raise cpu.max of its control group /system.slice/train.service (kubernetes: limits.cpu, docker: "
+		  "--cpus)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		const struct finding *f;
+
+		engine_set_facts(p->engine, &(struct detector_facts){ .n_cpus = 16, .quota = rows[i].quota });
+		for (int second = 0; second < 20; second++) {
+			play_training(p, 0, 0.5);
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "cpu_quota");
+		CHECK_STR_EQ(rows[i].name, f ? f->advice[0] : "", rows[i].want);
+		CHECK_INT_EQ(rows[i].name, f ? f->n_advice : 0, 2);
+		engine_set_facts(p->engine, &(struct detector_facts){ .n_cpus = 16, .quota = no_quota });
+		play_training(p, 0, 0.5);
+		play_process(p)->gone_ns = p->now_ns + S / 2;
+		CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		CHECK(rows[i].name, f && f->end_ns != 0);
+		CHECK_STR_EQ(rows[i].name, f ? f->advice[0] : "", rows[i].want);
+		play_free(p);
+	}
+}
+
 int main(void)
 {
+	check_groups();
 	for (size_t i = 0; i < ARRAY_SIZE(accounts); i++)
 		check_account(i);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
