@@ -249,10 +249,11 @@ static void waiting_fill(const struct look *look, const struct host *h, struct c
 	c->extra[EXTRA_SYNCS] = calls->syncs;
 }
 
-static void tell_collections(const struct detector_sums *s, struct finding *f)
+static void tell_collections(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	uint64_t collections = s->extra[EXTRA_COLLECTIONS];
 
+	(void)facts;
 	detector_title_between(f, cause_get(CAUSE_GC)->title);
 	detector_evidence(f, "gc_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	detector_evidence_time(f, s);
@@ -267,10 +268,11 @@ static void tell_collections(const struct detector_sums *s, struct finding *f)
 	detector_advise(f, "raise gc.set_threshold(), or create fewer objects that refer to each other in a step");
 }
 
-static void tell_launches(const struct detector_sums *s, struct finding *f)
+static void tell_launches(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	uint64_t launches = s->extra[EXTRA_LAUNCHES];
 
+	(void)facts;
 	detector_title_process(f, cause_get(CAUSE_LAUNCHES)->title);
 	detector_evidence(f, "launching_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	detector_evidence_time(f, s);
@@ -283,10 +285,11 @@ static void tell_launches(const struct detector_sums *s, struct finding *f)
 	detector_advise(f, "a larger batch has the same launches for more work");
 }
 
-static void tell_syncs(const struct detector_sums *s, struct finding *f)
+static void tell_syncs(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	uint64_t launches = s->extra[EXTRA_LAUNCHES], syncs = s->extra[EXTRA_SYNCS];
 
+	(void)facts;
 	detector_title_process(f, cause_get(CAUSE_SYNCS)->title);
 	detector_evidence(f, "on_cpu_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	detector_evidence_time(f, s);
@@ -298,7 +301,7 @@ static void tell_syncs(const struct detector_sums *s, struct finding *f)
 	detector_advise(f, "copy results into pinned memory without waiting, and look at an event later");
 }
 
-static void tell_computing(const struct detector_sums *s, struct finding *f)
+static void tell_computing(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	bool is_in_python = strcmp(f->cause.kind, cause_get(CAUSE_PYTHON)->kind) == 0;
 	uint64_t computing_ns = s->extra[EXTRA_COMPUTING], calls = s->extra[EXTRA_CALLS];
@@ -308,11 +311,11 @@ static void tell_computing(const struct detector_sums *s, struct finding *f)
 	detector_evidence_time(f, s);
 	detector_evidence(f, "on_cpu_per_call_ns", calls ? (double)computing_ns / (double)calls : 0, FINDING_UNIT_NS);
 	if (!is_in_python) {
-		detector_advise(f, "see where it computes: sudo perf top -p %" PRIu32, f->process.tgid);
+		detector_advise_command(f, facts, "see where it computes", "sudo perf top -p ", f->process.tgid, "");
 		detector_advise(f, "replay the calls of a step as one CUDA graph, or do the work in another thread");
 		return;
 	}
-	detector_advise(f, "see which lines compute: sudo py-spy top --pid %" PRIu32, f->process.tgid);
+	detector_advise_command(f, facts, "see which lines compute", "sudo py-spy top --pid ", f->process.tgid, "");
 	detector_advise(f, "replay the calls of a step as one CUDA graph (torch.compile, torch.cuda.graph), or move "
 			   "the work to worker processes");
 	if (s->extra[EXTRA_COLLECTED_NS])
@@ -325,7 +328,7 @@ static const struct kind {
 	enum cause_number cause;
 	uint64_t (*lost)(const struct look *look, const struct host *h);
 	void (*fill)(const struct look *look, const struct host *h, struct condition *c);
-	void (*tell)(const struct detector_sums *s, struct finding *f);
+	void (*tell)(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f);
 } kinds[] = {
 	{ CAUSE_GC, collecting_lost, collecting_fill, tell_collections },
 	{ CAUSE_PYTHON, computing_lost, computing_fill, tell_computing },
@@ -366,14 +369,13 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
-	(void)facts;
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		if (strcmp(f->cause.kind, cause_get(kinds[k].cause)->kind) == 0) {
-			kinds[k].tell(s, f);
+			kinds[k].tell(s, facts, f);
 			return;
 		}
 	}
-	tell_computing(s, f); /* of a program that is not Python */
+	tell_computing(s, facts, f); /* of a program that is not Python */
 }
 
 const struct detector detector_host_bound = {

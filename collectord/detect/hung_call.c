@@ -117,25 +117,22 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	(void)s;
-	(void)facts;
 	detector_title(f, f->end_ns ? "was in progress for a long time" : "does not return");
 	detector_evidence(f, "age_ns", f->n_calls ? (double)f->call[0].duration_ns : 0, FINDING_UNIT_NS);
 	if (f->blame_ns[BLAME_LOCK] > f->blame_ns[BLAME_DEVICE]) {
-		if (f->n_calls && f->call[0].tid)
+		if (f->n_calls && f->call[0].tid && !facts->is_ended)
 			detector_advise(f,
 					"see which thread holds the lock: gdb -p %" PRIu32
 					" -batch -ex 'thread apply all bt'; thread (LWP) %" PRIu32
 					" waits for it, and __data.__owner of its mutex is the thread that holds it",
 					f->process.tgid, f->call[0].tid);
 		else
-			detector_advise(f,
-					"see which thread holds the lock: gdb -p %" PRIu32
-					" -batch -ex 'thread apply all bt'",
-					f->process.tgid);
+			detector_advise_command(f, facts, "see which thread holds the lock", "gdb -p ", f->process.tgid,
+						" -batch -ex 'thread apply all bt'");
 		return;
 	}
-	detector_advise(f, "see where its threads are: gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
-			f->process.tgid);
+	detector_advise_command(f, facts, "see where its threads are", "gdb -p ", f->process.tgid,
+				" -batch -ex 'thread apply all bt'");
 	detector_advise(f, "check whether the device works: nvidia-smi -q -d UTILIZATION,ECC; dmesg | grep Xid");
 }
 

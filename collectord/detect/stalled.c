@@ -89,8 +89,22 @@ static void waited_set(const struct detector_view *view, const struct driving *d
 	}
 }
 
-static void tell_waited(const struct account_wait *wait, struct finding *f)
+/* A name in brackets, for find(1): "pipe:\\[4026]" matches pipe:[4026] alone. */
+static void pattern_of(const char *name, char *ret, size_t n)
 {
+	size_t at = 0;
+
+	for (; *name && at + 2 < n; name++) {
+		if (*name == '[' || *name == ']')
+			ret[at++] = '\\';
+		ret[at++] = *name;
+	}
+	ret[at] = '\0';
+}
+
+static void tell_waited(const struct account_wait *wait, const struct detector_facts *facts, struct finding *f)
+{
+	char pattern[2 * ACCOUNT_WAIT_NAME_BYTES];
 	char name[ACCOUNT_WAIT_NAME_BYTES], path[DETECTOR_PATH_BYTES];
 
 	account_wait_name(wait, name);
@@ -112,13 +126,16 @@ static void tell_waited(const struct account_wait *wait, struct finding *f)
 		if (wait->name[0] && detector_path(wait, path))
 			detector_advise(f, "it waits for the pipe %s: see who has it open: sudo fuser -v %s", path,
 					path);
-		else
+		else if (!facts->is_ended) { /* no later pipe has its number */
+			pattern_of(name, pattern, sizeof(pattern));
 			detector_advise(f,
-					"it waits for %s: see who has its other end: sudo ls -l /proc/*/fd | grep '%s'",
-					name, name);
+					"it waits for %s: see who has its other end: sudo find /proc/[0-9]*/fd -lname "
+					"'%s' 2>/dev/null",
+					name, pattern);
+		}
 		break;
 	case RESOURCE_CHILD:
-		if (wait->resource)
+		if (wait->resource && !facts->is_ended)
 			detector_advise(f,
 					"it waits for the end of process %s; see what that process does: sudo gdb -p "
 					"%s -batch -ex bt",
@@ -171,12 +188,11 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
-	(void)facts;
 	detector_title_process(f, f->end_ns ? "made no calls for a long time" : "has stopped making calls");
 	detector_evidence(f, "quiet_ns", (double)s->lost_ns, FINDING_UNIT_NS);
-	tell_waited(&s->longest, f);
-	detector_advise(f, "see where its threads are: sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
-			f->process.tgid);
+	tell_waited(&s->longest, facts, f);
+	detector_advise_command(f, facts, "see where its threads are", "sudo gdb -p ", f->process.tgid,
+				" -batch -ex 'thread apply all bt'");
 }
 
 const struct detector detector_stalled = {

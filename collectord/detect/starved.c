@@ -5,11 +5,11 @@
  * A wait is a loss only if its resource is known, and the thread that ends it: an idle program waits, too.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "detect/detector.h"
+#include "detect/starved_advice.h"
 #include "figures/wait_chain.h"
 
 /* A child with another name that causes single waits of this length is a tool, not a loader. (Guess.) */
@@ -404,138 +404,6 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 		if (most[i].ns)
 			starved_condition(view, &ret[n++], &worst, &most[i], cause_get((enum cause_number)i));
 	return n;
-}
-
-/* The last step of the chain if it reads from a disk for most of the wait; NULL: it does something else. */
-static const struct finding_hop *chain_disk(const struct finding_chain *chain)
-{
-	const struct finding_hop *last = chain->n ? &chain->hop[chain->n - 1] : NULL;
-
-	if (!last || !last->is_known || !wait_is_most(last->ns, chain->ns))
-		return NULL;
-	return last->class == BLAME_BLOCK_IO || last->kind == RESOURCE_INODE ? last : NULL;
-}
-
-/* Number of workers that would keep up, given enough CPUs and no common disk. */
-static void advise_loader(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
-{
-	const struct finding_hop *disk = chain_disk(&f->cause.chain);
-	double ratio = s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0;
-	double n = ratio < 1 ? (double)s->n_culprits / (1 - ratio) + 0.999 : 0;
-
-	if (facts->n_cpus && n > facts->n_cpus)
-		n = facts->n_cpus;
-	if (disk && disk->name[0])
-		detector_advise(f, "keep '%s' in memory or on a faster disk: the worker waits for it", disk->name);
-	else if (disk)
-		detector_advise(f, "keep its files in memory or on a faster disk: the worker waits for them");
-	if (n > s->n_culprits && n <= UINT32_MAX)
-		detector_advise(f,
-				"more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers %" PRIu32
-				" -> %" PRIu32,
-				s->n_culprits, (uint32_t)n);
-	else
-		detector_advise(f, "let the workers do less for each batch: prepare the data once, keep it in memory");
-	if (f->cause.pid)
-		detector_advise(f, "see what the worker does: sudo py-spy dump --pid %" PRIu32, f->cause.pid);
-}
-
-static void advise_disk(const struct detector_sums *s, struct finding *f)
-{
-	const char *device = s->longest.device_name;
-	char path[DETECTOR_PATH_BYTES];
-
-	if (detector_path(&s->longest, path))
-		detector_advise(f, "keep %s in memory or on a faster disk%s%s", path, *device ? " than " : "", device);
-	else if (*device)
-		detector_advise(f, "keep what it reads in memory or on a faster disk than %s", device);
-	detector_advise(f, "prefetch the data in another process; in a PyTorch DataLoader: num_workers");
-	detector_advise(f, "see which files: sudo ls -l /proc/%" PRIu32 "/fd", f->process.tgid);
-}
-
-static void advise_checkpoint(const struct detector_sums *s, struct finding *f)
-{
-	char path[DETECTOR_PATH_BYTES];
-
-	if (detector_path(&s->longest, path))
-		detector_advise(f, "write %s in another thread or process, from a copy in memory", path);
-	detector_advise(f,
-			"save checkpoints asynchronously (torch.distributed.checkpoint.async_save), less often, or "
-			"to a faster disk%s%s",
-			*s->longest.device_name ? " than " : "", s->longest.device_name);
-	detector_advise(f, "see which files: sudo ls -l /proc/%" PRIu32 "/fd", f->process.tgid);
-}
-
-static void starved_advise(const struct detector_sums *s, const struct detector_facts *facts, enum cause_number cause,
-			   struct finding *f)
-{
-	char path[DETECTOR_PATH_BYTES];
-	uint32_t pid = f->process.tgid;
-
-	switch (cause) {
-	case CAUSE_LOADER:
-		advise_loader(s, facts, f);
-		break;
-	case CAUSE_DISK:
-		advise_disk(s, f);
-		break;
-	case CAUSE_LOCK:
-		if (s->longest.kind == RESOURCE_FILE_LOCK && detector_path(&s->longest, path))
-			detector_advise(f,
-					"give each process a file of its own in the place of %s, or hold its lock for "
-					"less time",
-					path);
-		if (s->longest.kind == RESOURCE_FILE_LOCK) {
-			detector_advise(f, "see which process holds the lock: sudo lslocks");
-			break;
-		}
-		if (f->cause.tid)
-			detector_advise(f,
-					"see what thread %" PRIu32 " does while it holds the lock: sudo gdb -p %" PRIu32
-					" -batch -ex 'thread apply all bt'",
-					f->cause.tid, f->cause.pid);
-		else
-			detector_advise(
-				f, "see who holds the lock: sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
-				pid);
-		break;
-	case CAUSE_GIL:
-		detector_advise(f, "move the work of the other Python threads to other processes (multiprocessing)");
-		if (f->cause.tid)
-			detector_advise(f,
-					"see what thread %" PRIu32
-					" does while it holds the GIL: sudo py-spy dump --pid %" PRIu32,
-					f->cause.tid, pid);
-		else
-			detector_advise(f, "see which thread holds the GIL: sudo py-spy dump --pid %" PRIu32, pid);
-		break;
-	case CAUSE_MEMORY:
-		if (*s->longest.device_name)
-			detector_advise(f,
-					"its page faults wait for %s: read mapped files ahead (MADV_WILLNEED), or keep "
-					"them on a "
-					"faster disk",
-					s->longest.device_name);
-		detector_advise(f, "raise memory.max of its control group, or use less memory");
-		detector_advise(f, "see who waits for memory: cat /proc/pressure/memory");
-		break;
-	case CAUSE_NETWORK:
-		detector_advise(f, "see what the socket is: sudo ss -tnp | grep pid=%" PRIu32 ",", pid);
-		break;
-	case CAUSE_TOOL:
-		detector_advise(
-			f, "start the child process earlier and go on with calls meanwhile, or start it less often");
-		break;
-	case CAUSE_CHECKPOINT:
-		advise_checkpoint(s, f);
-		break;
-	case CAUSE_PYTHON:
-	case CAUSE_GC:
-	case CAUSE_LAUNCHES:
-	case CAUSE_SYNCS:
-	case CAUSE_COUNT:
-		break;
-	}
 }
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)

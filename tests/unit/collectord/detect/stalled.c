@@ -4,6 +4,11 @@
  */
 #include "play.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #define TRAINED 10 /* seconds with calls before */
 
 static const struct {
@@ -78,8 +83,70 @@ static void wait_on(struct play *p, size_t i)
 	CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
 }
 
+static void wait_for(struct play *p, const struct account_wait *wait)
+{
+	struct account *a = play_account(p, PLAY_PID, true);
+
+	play_between(a, (enum blame_class)wait->class, S);
+	play_rest(a, S);
+	play_wait(p, wait);
+	CHECK_INT_EQ("wait", play_tick(p, S), 0);
+}
+
+/* The command that names who has the pipe open finds this process at both ends of a real one. */
+static void check_pipe(void)
+{
+	static const char words[] = "see who has its other end: sudo ";
+	struct account_wait wait = { .ns = S,
+				     .max_ns = S,
+				     .count = 1,
+				     .tid = PLAY_PID,
+				     .class = BLAME_OTHER,
+				     .kind = RESOURCE_PIPE,
+				     .is_open = true };
+	struct play *p = play_new(1);
+	int ends[2], n_found = 0;
+	const struct finding *f;
+	char want[64], line[256];
+	const char *command;
+	struct stat st;
+	FILE *out;
+
+	if (pipe(ends) < 0 || fstat(ends[0], &st) < 0)
+		abort();
+	wait.resource = st.st_ino;
+	for (int second = 0; second < TRAINED; second++)
+		train(p, "pipe", PLAY_PID);
+	for (int second = 0; second < 20; second++)
+		wait_for(p, &wait);
+	f = play_find(p, "stalled");
+	command = f ? strstr(f->advice[0], words) : NULL;
+	CHECK("command", command);
+	(void)snprintf(want, sizeof(want), "/proc/%d/fd/", getpid());
+	out = popen(command ? command + strlen(words) : "false",
+		    "r"); /* NOLINT(cert-env33-c): its words are the test */
+	while (out && fgets(line, sizeof(line), out)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strncmp(line, want, strlen(want)) == 0)
+			n_found++;
+	}
+	CHECK_INT_EQ("ends", n_found, 2);
+	if (out)
+		(void)pclose(out);
+	/* When it has ended nobody finds it by its number, nor its pipe. */
+	play_process(p)->gone_ns = p->now_ns + S / 2;
+	wait_for(p, &wait);
+	CHECK_STR_EQ("ended", f ? f->advice[0] : "",
+		     "see where its threads are, while it runs: sudo gdb -p PID -batch -ex 'thread apply all bt'");
+	CHECK_INT_EQ("ended", f ? f->n_advice : 0, 1);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	play_free(p);
+}
+
 int main(void)
 {
+	check_pipe();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct play *p = play_new(i);
 		const char *name = cases[i].name;

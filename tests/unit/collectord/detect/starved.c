@@ -474,6 +474,14 @@ static const struct {
 	  "more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers 1 -> 2" },
 	{ "it waits for one that reads", BLAME_OTHER, RESOURCE_PIPE, 400, WORKER + 1, 2, 320,
 	  "keep 'train.bin' in memory or on a faster disk: the worker waits for it" },
+	{ "it waits for a lock", BLAME_LOCK, RESOURCE_FILE_LOCK, 450, 0, 1, 450,
+	  "give each process a file of its own in the place of train.bin, or hold its lock for less time: the worker "
+	  "waits for it" },
+	{ "it waits for a lock of one that reads", BLAME_LOCK, RESOURCE_FILE_LOCK, 450, WORKER + 1, 2, 360,
+	  "give each process a file of its own in the place of train.bin, or hold its lock for less time: the worker "
+	  "waits for it" },
+	{ "it waits for a lock for a moment", BLAME_LOCK, RESOURCE_FILE_LOCK, 100, 0, 1, 400,
+	  "more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers 1 -> 2" },
 	{ "it is not known", BLAME_OTHER, RESOURCE_NONE, 0, 0, 0, 0,
 	  "more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers 1 -> 2" },
 };
