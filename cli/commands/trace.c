@@ -14,6 +14,7 @@
 #include "cli/connect.h"
 #include "libingero/answers/explain/finding.h"
 #include "cli/output.h"
+#include "cli/trace/child.h"
 #include "cli/trace/session.h"
 #include "libingero/render/user.h"
 #include "libingero/connect/caller.h"
@@ -124,7 +125,7 @@ static void words_set(struct trace *t, const struct options_rest *rest)
 	CLEANUP(buf_done) struct buf scope = BUF_INIT;
 
 	if (rest->argc) {
-		(void)buf_printf(&scope, "of %s", option_quote(rest->argv[0]).text);
+		(void)buf_printf(&scope, "of %s", option_quote(trace_child_name(rest->argv)).text);
 	} else if (f->pids.n) {
 		(void)buf_printf(&scope, "from pid%s ", f->pids.n > 1 ? "s" : "");
 		ids_append(&scope, &f->pids, /* are_users= */ false);

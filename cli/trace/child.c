@@ -177,6 +177,27 @@ static int child_greet(struct trace_child *child)
 	return r < 0 ? r : -error;
 }
 
+const char *trace_child_name(char *const *argv)
+{
+	const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
+	size_t i = 1;
+
+	if (strcmp(name, "env") != 0)
+		return argv[0];
+	/* -u and -C take a word; -S has a whole command line in one. */
+	for (; argv[i] && (argv[i][0] == '-' || strchr(argv[i], '=')); i++) {
+		if (strncmp(argv[i], "-S", 2) == 0 || strncmp(argv[i], "--split-string", 14) == 0)
+			return argv[0];
+		if (strcmp(argv[i], "--") == 0)
+			continue;
+		if ((strcmp(argv[i], "-u") == 0 || strcmp(argv[i], "-C") == 0 || strcmp(argv[i], "--unset") == 0 ||
+		     strcmp(argv[i], "--chdir") == 0) &&
+		    argv[i + 1])
+			i++;
+	}
+	return argv[i] ? argv[i] : argv[0];
+}
+
 int trace_child_start(struct trace_child *child, char **argv, const struct caller *caller, bool stdout_to_stderr,
 		      const sigset_t *mask, pid_t daemon)
 {

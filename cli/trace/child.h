@@ -36,6 +36,8 @@ struct trace_child {
 		.pidfd = -1, .guardian_fd = -1, .go_fd = -1, .status_fd = -1                                           \
 	}
 
+/** trace_child_name() - the program that a command line starts: of one with env(1) the program behind its variables */
+const char *trace_child_name(char *const *argv);
 /**
  * trace_child_start() - fork the child and wait until it is ready
  * @argv:             the program and its arguments, NULL-terminated

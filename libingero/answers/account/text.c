@@ -16,6 +16,7 @@
 #define PROCESS_COLUMNS 16u	/* indent of a short line */
 #define SHORT_LEAST_PERCENT 2u	/* a narrower column says nothing in a line of few causes */
 #define WAITS_LEAST_PERCENT 10u /* share from which waits are no all-clear */
+#define MOST_PERCENT 50u	/* share from which something is most of the time */
 
 bool account_is_on(const Ingero__V1__Account *account, const char *node)
 {
@@ -121,12 +122,18 @@ int account_append_short(const Ingero__V1__Account *account, const char *first, 
 	return text.failed ? -ENOMEM : 0;
 }
 
-int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct buf *text)
+/* Whether a line is no all-clear: from a tenth of the time waits, from half of it sleep. */
+static bool is_idle_line(const struct account_line *line)
 {
-	static const char waits[] = "waits ";
-	const Ingero__V1__Account *account = NULL;
+	return (line->is_wait && line->percent >= WAITS_LEAST_PERCENT) ||
+	       (line->is_sleep && line->percent >= MOST_PERCENT);
+}
+
+/* The largest line of one kind of all driving threads; percent 0: none. Return: 0 or -ENOMEM */
+static int largest_find(Ingero__V1__Account *const *accounts, size_t n, bool (*is_kind)(const struct account_line *),
+			const Ingero__V1__Account **ret_account, struct account_line *ret_line)
+{
 	struct account_line most = { .percent = 0 };
-	bool is_verb;
 
 	for (size_t i = 0; i < n; i++) {
 		CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
@@ -137,22 +144,70 @@ int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct 
 		for (size_t k = 0; k < view.lines.n; k++) {
 			const struct account_line *line = &view.lines.items[k];
 
-			if (!line->is_wait || line->percent <= most.percent)
+			if (!is_kind(line) || line->percent <= most.percent)
 				continue;
 			most = *line;
-			account = accounts[i];
+			*ret_account = accounts[i];
 		}
 	}
-	if (!account || most.percent < WAITS_LEAST_PERCENT)
-		return 0;
-	is_verb = strncmp(most.label, waits, strlen(waits)) == 0;
-	(void)buf_printf(text, "%u %% of the time %s%s%s %s %s", most.percent,
+	*ret_line = most;
+	return 0;
+}
+
+static void account_name_append(const Ingero__V1__Account *account, struct buf *text)
+{
+	(void)buf_printf(text, "%s%s%s",
 			 trace_process_label(account->process_name, account->program, account->pid, TITLE_COLUMNS).text,
-			 account->node_told_case ? " on " : "", account->node_told_case ? account->node : "",
-			 is_verb ? "waited" : "was", is_verb ? most.label + strlen(waits) : most.label);
-	if (most.detail[0])
-		(void)buf_printf(text, "%s %s", most.is_linked ? "" : ":", most.detail);
-	(void)buf_printf(text, "; waits between calls are judged from %d s after the first call on.", EXAMINE_FROM_S);
+			 account->node_told_case ? " on " : "", account->node_told_case ? account->node : "");
+}
+
+static void line_detail_append(const struct account_line *line, struct buf *text)
+{
+	if (line->detail[0])
+		(void)buf_printf(text, "%s %s", line->is_linked ? "" : ":", line->detail);
+}
+
+int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct buf *text)
+{
+	static const char waits[] = "waits ";
+	const Ingero__V1__Account *account = NULL;
+	struct account_line most;
+	bool is_verb;
+	int r = largest_find(accounts, n, is_idle_line, &account, &most);
+
+	if (r < 0 || !account)
+		return r;
+	is_verb = strncmp(most.label, waits, strlen(waits)) == 0;
+	(void)buf_printf(text, "%u %% of the time ", most.percent);
+	account_name_append(account, text);
+	(void)buf_printf(text, " %s %s", is_verb ? "waited" : "was", is_verb ? most.label + strlen(waits) : most.label);
+	line_detail_append(&most, text);
+	if (most.is_wait)
+		(void)buf_printf(text, "; waits between calls are judged from %d s after the first call on",
+				 EXAMINE_FROM_S);
+	(void)buf_append_text(text, ".");
+	return text->failed ? -ENOMEM : 0;
+}
+
+static bool is_any_line(const struct account_line *line)
+{
+	(void)line;
+	return true;
+}
+
+int account_append_most(Ingero__V1__Account *const *accounts, size_t n, struct buf *text)
+{
+	const Ingero__V1__Account *account = NULL;
+	struct account_line most;
+	int r = largest_find(accounts, n, is_any_line, &account, &most);
+
+	if (r < 0 || !account || most.is_call || most.percent < MOST_PERCENT)
+		return r;
+	(void)buf_append_text(text, "Most of the time of ");
+	account_name_append(account, text);
+	(void)buf_printf(text, ", %u %%: %s", most.percent, most.label);
+	line_detail_append(&most, text);
+	(void)buf_append_text(text, ".");
 	return text->failed ? -ENOMEM : 0;
 }
 

@@ -47,10 +47,17 @@ int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, siz
 
 /**
  * account_append_waits() - append a sentence on the waits between calls that took most of the time of a driving thread:
- * "95 % of the time python3 4711 waited for a pipe from loader (4720)", and when such waits are judged
- * Return: 0 or -ENOMEM; nothing where all of them took less than a tenth
+ * "95 % of the time python3 4711 waited for a pipe from loader (4720)", and when such waits are judged; or that it slept
+ * Return: 0 or -ENOMEM; nothing where all waits took less than a tenth, and sleep less than half of the time
  */
 int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct buf *text);
+
+/**
+ * account_append_most() - append what took most of the time of a driving thread: "Most of the time of python3 4711,
+ * 97 %: Python on the CPU."
+ * Return: 0 or -ENOMEM; nothing where it is calls, or less than half
+ */
+int account_append_most(Ingero__V1__Account *const *accounts, size_t n, struct buf *text);
 
 /**
  * account_append_waiting() - append a line for the first driving thread of each process that is in a wait between

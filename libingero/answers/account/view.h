@@ -16,6 +16,8 @@ struct account_line {
 	uint64_t ns;
 	unsigned int percent; /* share of wall_ns, rounded so that all lines sum to 100 */
 	bool is_wait;	      /* between calls, and not asked for by the program as sleep is */
+	bool is_sleep;	      /* asked for by the program */
+	bool is_call;	      /* of one operation, or of several */
 	bool is_linked;	      /* the detail continues the label: "from python (4720)" */
 };
 

@@ -244,9 +244,12 @@ static int nothing_append(const Ingero__V1__Summary *summary, const struct trace
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 	CLEANUP(buf_done) struct buf waits = BUF_INIT;
+	CLEANUP(buf_done) struct buf most = BUF_INIT;
 	enum blame_view_class class;
 	int r = account_append_waits(summary->accounts, summary->n_accounts, &waits);
 
+	if (r == 0)
+		r = account_append_most(summary->accounts, summary->n_accounts, &most);
 	if (r < 0)
 		return r;
 	if (rows->n_calls == 0) {
@@ -263,6 +266,8 @@ static int nothing_append(const Ingero__V1__Summary *summary, const struct trace
 	class = blame_view_largest(&rows->rows.items[0].blame, 0);
 	if (waits.n)
 		(void)buf_printf(&text, " But %s", buf_text(&waits));
+	else if (most.n)
+		(void)buf_printf(&text, " %s", buf_text(&most));
 	else if (class != BLAME_VIEW_COUNT)
 		(void)buf_printf(&text, " Most time was in %s, %s of it %s.", rows->rows.items[0].op->op,
 				 units_ratio((double)rows->rows.items[0].blame.ns[class] /

@@ -177,6 +177,27 @@ static void check_all_killed(const struct caller *caller)
 	}
 }
 
+static void check_names(void)
+{
+	static const struct {
+		const char *argv[8], *want;
+	} rows[] = {
+		{ { "python3", "train.py" }, "python3" },
+		{ { "env", "LD_LIBRARY_PATH=/opt", "python3", "train.py" }, "python3" },
+		{ { "/usr/bin/env", "A=1", "B=2", "./train" }, "./train" },
+		{ { "env", "-i", "-u", "HOME", "--chdir", "/tmp", "A=1", "train" }, "train" },
+		{ { "env", "--", "train" }, "train" },
+		{ { "env", "-S", "python3 -u" }, "env" },
+		{ { "env", "A=1" }, "env" },
+		{ { "env", "-u" }, "env" },
+		{ { "env" }, "env" },
+		{ { "environ", "A=1", "train" }, "environ" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		CHECK_STR_EQ(rows[i].want, trace_child_name((char **)(uintptr_t)rows[i].argv), rows[i].want);
+}
+
 int main(int argc, char **arguments)
 {
 	struct caller caller = { .uid = getuid(), .gid = getgid() };
@@ -335,6 +356,7 @@ int main(int argc, char **arguments)
 	}
 	for (long i = argc > 1 ? strtol(arguments[1], NULL, 10) : 1; i > 0; i--)
 		check_all_killed(&caller);
+	check_names();
 	CHECK("nobody is left", waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 	return check_result();
 }

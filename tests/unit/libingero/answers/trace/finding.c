@@ -443,6 +443,10 @@ static void waits_test(void)
 						     .by = "python3" },
 						   { .where = "between", .class = "on_cpu", .ns = 5 } };
 	static const struct part_row busy[] = { { .where = "between", .class = "on_cpu", .ns = 100 } };
+	static const struct part_row asleep[] = { { .where = "between", .class = "sleep", .ns = 98 },
+						  { .where = "in", .class = "on_cpu", .op = "cudaFree", .ns = 2 } };
+	static const struct part_row dozing[] = { { .where = "between", .class = "sleep", .ns = 40 },
+						  { .where = "in", .class = "on_cpu", .op = "cudaFree", .ns = 60 } };
 	static const struct {
 		const struct part_row *rows;
 		size_t n;
@@ -454,6 +458,14 @@ static void waits_test(void)
 		  "in them. But 95 % of the time python3 4711 waited for a pipe from python3\n"
 		  "(1565); waits between calls are judged from 5 s after the first call on.\n" },
 		{ busy, ARRAY_SIZE(busy),
+		  "what it means\n"
+		  "No problem found: 1 process of root made 10 calls in 5.0 s, with no significant\n"
+		  "delays. Most of the time of python3 4711, 100 %: Python on the CPU.\n" },
+		{ asleep, ARRAY_SIZE(asleep),
+		  "what it means\n"
+		  "No finding: 1 process of root made 10 calls in 5.0 s, with no significant delays\n"
+		  "in them. But 98 % of the time python3 4711 was sleeping: the program asked to.\n" },
+		{ dozing, ARRAY_SIZE(dozing),
 		  "what it means\n"
 		  "No problem found: 1 process of root made 10 calls in 5.0 s, with no significant\n"
 		  "delays. Most time was in cudaFree, 100 % of it running on the CPU.\n" },
