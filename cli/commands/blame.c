@@ -46,6 +46,7 @@ static int accounts_report(const struct blame_fields *f, const struct ingero *in
 		.to_unix_ns = span->to_unix_ns,
 		.words = f->dbs.n || window_is_given(&f->window) ? NULL : WINDOW_DEFAULT_WORDS("1h"),
 		.op = f->op,
+		.has_pids = f->pids.n > 0,
 	};
 
 	whose_append(ingero, f->pids.items, f->pids.n, f->dbs.n > 0, &whose);

@@ -33,7 +33,7 @@ const struct detector detector_cpu_quota = {
 	.words = {
 		.title = "was throttled by its CPU quota",
 		.advice = { "or start fewer threads: all threads of the group share one quota" },
-		.own = "out of its CPU quota (cpu.max)",
+		.own = "out of its CPU quota",
 	},
 	.takes = BLAME_QUOTA,
 	.needs = MEASURED(BLAME_QUOTA),

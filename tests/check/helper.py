@@ -59,13 +59,19 @@ def check(files_tree):
         if not refused.returncode or refused.stdout or len(refused.stderr.splitlines()) != 1 or part not in refused.stderr:
             problems.append(f"dev {' '.join(arguments)}: exit status {refused.returncode}, said '{refused.stdout}{refused.stderr}'; "
                             f"wanted one sentence with '{part}'")
+    refused = call(files_tree, "run", "--secs", "3", stand_ins=ROOT)
+    if refused.returncode != 2 or "--secs" not in refused.stderr or "apt-get" in refused.stderr or refused.stdout:
+        problems.append(f"dev run --secs 3: exit status {refused.returncode}, said '{refused.stdout}{refused.stderr}'; wanted 2, before anything is built")
     other = call(files_tree, "format", "--check", stand_ins={"python3": "exit 42", "clang-format": "exit 0", "dpkg-query": "echo installed"})
     if other.returncode == 42:
         problems.append("dev format --check: takes whatever python3 is first in PATH; the modules are the system's")
     return problems
 
 
-DEV = '''case $1 in
+DEV = '''case "$*" in
+"run --secs 3") echo "unknown option --secs" >&2; exit 2 ;;
+esac
+case $1 in
 help) echo "  build  compiles"%s ;;
 test) %secho "5.15, /sys/kernel/btf/vmlinux is missing" >&2; exit 1 ;;
 format) %s ;;
@@ -81,6 +87,8 @@ tree.run(check, [
     ("offers what it lacks", {"dev": DEV % ('; echo "  vm  boots"', "", "", 2, "command_build")}, "vm does not exist"),
     ("hides what it has", {"dev": DEV % ("", "", "", 2, "command_lint") + "command_build()\n{\n\t:\n}\n"}, "lint is not in its help"),
     ("installs before it asks", {"dev": DEV % ("", "apt-get update; ", "", 2, "command_build")}, "dev test"),
+    ("builds before it reads options", {"dev": (DEV % ("", "", "", 2, "command_build")).replace("echo \"unknown option --secs", "echo building; echo \"x --secs")},
+     "before anything is built"),
     ("too wide", {"dev": DEV % (f'; echo "{"x" * 81}"', "", "", 2, "command_build")}, "wider"),
     ("any python", {"dev": DEV % ("", "", "python3 layout.py; exit", 2, "command_build")}, "whatever python3"),
     ("as expected", {"dev": DEV % ("", "", "", 2, "command_build")}, None),

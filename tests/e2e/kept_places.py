@@ -222,7 +222,11 @@ def test_odd(check, home):
     refused(check, "a directory", home, home.path("directory.db"), "no regular file")
     refused(check, "a link", home, home.path("link.db"), "is a link", counts=False)
     refused(check, "a pipe", home, home.path("pipe.db"), "no regular file", counts=False)
-    refused(check, "no such directory", home, home.path("nowhere/kept.db"), "No such file or directory", counts=False)
+    command, report = home.load("--calls", 5)
+    done = home.run("trace", "--db", home.path("nowhere/kept.db"), "--", *command)
+    check("no such directory: refused", done.returncode == 1 and "the directory" in done.stderr and "does not exist" in done.stderr,
+          done.returncode, done.stderr)
+    check("no such directory: nothing ran", not os.path.exists(report), report)
     check("the link's end", digest("/etc/passwd") == before)
 
 

@@ -27,7 +27,8 @@ COMPUTE_MS = "8"  # in Python, between the calls of one step and those of the ne
 TEXT = ("On CPU {cpu}: {what}, pid {program}.", "Somebody else's job computes on the same CPU: hog, pid {hog}.",
         "Ingero watches the program for {seconds} s; nobody tells it about the hog.")
 END = """
-The hog was started for this demonstration; it has ended, and the recorded data was removed.
+The hog was started for this demonstration and has ended. The recording that the summary calls saved was
+removed, too.
 Your own programs:
   sudo {ingero} trace -- PROGRAM    or    trace --pid PID
 """
@@ -113,7 +114,7 @@ def until(seconds, is_python):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev run", description="trace the bundled CUDA workload beside a CPU hog")
+    parser = argparse.ArgumentParser(prog="./dev run", allow_abbrev=False, description="trace the bundled CUDA workload beside a CPU hog")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--user", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--group", type=int, default=0, help=argparse.SUPPRESS)
@@ -121,7 +122,10 @@ def main():
     parser.add_argument("--torch", action="store_true", help="train a small network with real PyTorch, instead of the bundled program")
     parser.add_argument("--between", action="store_true", help="a program that loses its CPU between its calls: it computes in Python before each step")
     parser.add_argument("--set-up", nargs=2, metavar=("NAME", "OVER"), help=argparse.SUPPRESS)
+    parser.add_argument("--only-options", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.only_options:
+        return 0
     programs = ingero.Programs(arguments.build)
     cpu = max(os.sched_getaffinity(0))
     # a separate session: Ctrl-C ends the trace, which then prints its summary, but not the traced program

@@ -68,8 +68,10 @@ void unknown_op_say(struct store_reader *reader, const char *typed, char ret[UNK
 		(void)snprintf(ret, UNKNOWN_OP_BYTES, "no operation is called '%.64s' here; did you mean '%.64s'?",
 			       typed, near);
 	else
-		(void)snprintf(ret, UNKNOWN_OP_BYTES,
-			       "no operation is called '%.64s' here; 'SELECT name FROM ops' lists the names", typed);
+		(void)snprintf(
+			ret, UNKNOWN_OP_BYTES,
+			"no operation is called '%.64s' here; ingero query 'SELECT name FROM ops' lists the names",
+			typed);
 	ARRAY_DONE(&known.lower);
 	ARRAY_DONE(&known.shown);
 	arena_done(&known.arena);

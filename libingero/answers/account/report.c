@@ -29,8 +29,11 @@ static void blame_nothing_append(const struct account_question *q, const Ingero_
 	(void)buf_printf(&text, "no thread %s %s%s from ", q->whose, q->op ? "called " : "made a traced call",
 			 q->op ? q->op : "");
 	blame_window_append(q, reply, &text);
-	(void)buf_append_text(&text, "; '--since' covers a longer time, 'ingero explain' shows what is recorded, and "
-				     "'ingero check' what this kernel cannot measure");
+	(void)buf_printf(&text,
+			 "; %s%s'ingero explain' shows what is recorded, and 'ingero check' what this kernel cannot "
+			 "measure",
+			 q->has_pids ? "without '--pid' all processes are listed, " : "",
+			 q->from_unix_ns || q->to_unix_ns ? "'--since' covers a longer time, " : "");
 	text_paragraph(out, style, "", buf_text(&text));
 }
 

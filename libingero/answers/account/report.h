@@ -2,6 +2,8 @@
 /* The text of `ingero blame`: where the wall clock of each thread went, every part of it. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/text.h"
 
@@ -12,6 +14,7 @@ struct account_question {
 	uint64_t to_unix_ns;   /* its end; 0: now */
 	const char *whose;     /* completes "thread": "of alice", "of pid 4711" */
 	const char *words;     /* how the window was chosen, for the header; NULL: as asked */
+	bool has_pids;	       /* --pid restricts the question */
 	const char *op;	       /* operation whose calls alone are shown; NULL: all parts */
 };
 

@@ -12,6 +12,8 @@
 #define BAR_COLUMNS 8u
 #define BAR_STYLE_COLUMNS 72u /* width below which no bars are drawn */
 #define LABEL_COLUMNS_MOST 26u
+#define GAP_LEAST 1u
+#define WHOLE_LEAST_PERCENT 10u /* share from which a line makes room for all of its causes */
 #define TITLE_COLUMNS 32u
 #define PROCESS_COLUMNS 16u	/* indent of a short line */
 #define SHORT_LEAST_PERCENT 2u	/* a narrower column says nothing in a line of few causes */
@@ -58,11 +60,31 @@ static void detail_append(const char *detail, unsigned int room, struct buf *tex
 	(void)buf_append_text(text, fits);
 }
 
+/*
+ * Columns before the detail: @gap of them, or fewer where its end would be cut otherwise. In a line with much of the
+ * time all causes count, else the first.
+ * @room: columns for both
+ */
+static unsigned int gap_fit(const struct account_line *line, unsigned int gap, unsigned int room)
+{
+	char first[sizeof(line->detail)];
+	unsigned int n = text_columns(line->detail);
+
+	if (line->percent < WHOLE_LEAST_PERCENT || n + GAP_LEAST > room) {
+		(void)snprintf(first, sizeof(first), "%s", line->detail);
+		first[strcspn(first, ",")] = '\0';
+		n = text_columns(first);
+	}
+	if (n + gap <= room)
+		return gap;
+	return n + GAP_LEAST <= room ? room - n : GAP_LEAST;
+}
+
 static void account_line_append(const struct account_line *line, unsigned int label_columns,
 				const struct text_style *style, struct buf *out)
 {
 	bool has_bar = style->columns >= BAR_STYLE_COLUMNS;
-	unsigned int cells = (line->percent * BAR_COLUMNS + 50) / 100, n;
+	unsigned int cells = (line->percent * BAR_COLUMNS + 50) / 100, n, gap;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 	char percent[12] = "<1";
 
@@ -74,7 +96,9 @@ static void account_line_append(const struct account_line *line, unsigned int la
 	(void)buf_printf(&text, "%s%7s  %s", has_bar ? " " : "", units_ns(line->ns, UNITS_TIGHT).text, line->label);
 	n = text_columns(line->label);
 	if (line->detail[0]) {
-		text_spaces(&text, label_columns > n ? label_columns - n + 2 : 2);
+		gap = label_columns > n ? label_columns - n + 2 : 2;
+		n = text_columns(buf_text(&text));
+		text_spaces(&text, gap_fit(line, gap, style->columns > n ? style->columns - n : 0));
 		n = text_columns(buf_text(&text));
 		detail_append(line->detail, style->columns > n ? style->columns - n : 0, &text);
 	}

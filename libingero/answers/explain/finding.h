@@ -69,7 +69,7 @@ struct explain_cause {
 
 /**
  * explain_cause_text() - the cause in the words of its finding, with up to three processes: "behind hog (pid 42,
- * root)", "out of its CPU quota (cpu.max)"; "" where the cause is unknown
+ * root)", "out of its CPU quota"; "" where the cause is unknown
  */
 struct explain_cause explain_cause_text(const Ingero__V1__Finding *finding);
 /**

@@ -59,6 +59,13 @@ static bool is_worse(const Ingero__V1__Finding *a, const Ingero__V1__Finding *b)
 	return a->lost_ns > b->lost_ns;
 }
 
+/* A finding without another process in it is its own cause: "was throttled by its CPU quota", "out of its CPU quota".
+ */
+static bool is_title_said(const Ingero__V1__Finding *f)
+{
+	return f->title && *f->title && f->cause && !f->cause->processes && strcmp(f->cause->kind, f->kind) == 0;
+}
+
 /* A title and a cause that say the same become one clause. */
 static void event_append(const Ingero__V1__Finding *f, bool has_process, bool has_chain, struct buf *text)
 {
@@ -74,7 +81,7 @@ static void event_append(const Ingero__V1__Finding *f, bool has_process, bool ha
 		return;
 	}
 	(void)buf_append_text(text, f->title && *f->title ? f->title : f->kind);
-	if (cause.text[0])
+	if (cause.text[0] && !is_title_said(f))
 		(void)buf_printf(text, "%s %s", strncmp(cause.text, "waits ", 6) == 0 ? "," : "", cause.text);
 	if (has_process)
 		(void)buf_printf(text, " in %s (pid %u)", trace_process_name(f->process_name, f->program).text, f->pid);

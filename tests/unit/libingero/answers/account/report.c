@@ -16,12 +16,14 @@ static const struct text_style plain = { .is_utf8 = true, .columns = 80 };
 static Ingero__V1__BlameReply reply;
 static Ingero__V1__Window window;
 static const char *words;
+static bool has_pids, is_whole;
 
 static const char *report(const char *op)
 {
 	const struct account_question q = { .now_unix_ns = AT(300),
-					    .from_unix_ns = AT(0),
-					    .to_unix_ns = AT(300),
+					    .from_unix_ns = is_whole ? 0 : AT(0),
+					    .to_unix_ns = is_whole ? 0 : AT(300),
+					    .has_pids = has_pids,
 					    .whose = "of alice",
 					    .words = words,
 					    .op = op };
@@ -58,6 +60,12 @@ int main(void)
 		     "no thread of alice made a traced call from 14:00:10 to 14:01:10; '--since'\n"
 		     "covers a longer time, 'ingero explain' shows what is recorded, and 'ingero\n"
 		     "check' what this kernel cannot measure\n");
+	has_pids = is_whole = true;
+	CHECK_STR_EQ("none of a process, in the whole file", report(NULL),
+		     "no thread of alice made a traced call from 14:00:10 to 14:01:10; without '--pid'\n"
+		     "all processes are listed, 'ingero explain' shows what is recorded, and 'ingero\n"
+		     "check' what this kernel cannot measure\n");
+	has_pids = is_whole = false;
 	CHECK("none of an operation", strstr(report("cudaFree"), "no thread of alice called cudaFree from "));
 
 	list[0] = account_make(&made[0], account_starved, ARRAY_SIZE(account_starved));

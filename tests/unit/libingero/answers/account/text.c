@@ -32,6 +32,22 @@ static const char *one_line(const struct text_style *style)
 
 static void starved(void)
 {
+	static const struct part_row two_hogs[] = {
+		{ .where = "between",
+		  .class = "runnable",
+		  .ns = 4800 * MS,
+		  .by_pid = 16722,
+		  .by_uid = 1000,
+		  .by = "sh" },
+		{ .where = "between",
+		  .class = "runnable",
+		  .ns = 4200 * MS,
+		  .by_pid = 16721,
+		  .by_uid = 1000,
+		  .by = "sh" },
+		{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 1 * S },
+	};
+
 	(void)account_make(&made, account_starved, ARRAY_SIZE(account_starved));
 	CHECK_STR_EQ("block", block(ACCOUNT_LINES_MOST, &plain),
 		     "python3 4711 · main thread · 1 min 0 s\n"
@@ -42,13 +58,19 @@ static void starved(void)
 		     "    2 %  ▇           1.2s  other                  cudaLaunchKernel 50 %\n");
 	CHECK_STR_EQ("all", block(SIZE_MAX, &narrow),
 		     "python3 4711 · main thread · 1 min 0 s\n"
-		     "   60 %    36.0s  waits for a pipe       from python (4720)…\n"
+		     "   60 %    36.0s  waits for a pipe   from python (4720) 83 %\n"
 		     "   19 %    11.4s  cudaStreamSynchronize  device\n"
 		     "   14 %     8.4s  Python on the CPU\n"
-		     "    5 %     3.0s  ready, no CPU          behind ffmpeg (882…\n"
+		     "    5 %     3.0s  ready, no CPU         behind ffmpeg (8821)\n"
 		     "    1 %    600ms  cudaLaunchKernel       cpu\n"
-		     "    1 %    300ms  sleeping               the program asked …\n"
+		     "    1 %    300ms  sleeping              the program asked to\n"
 		     "   <1 %    300ms  not known\n");
+	(void)account_make(&made, two_hogs, ARRAY_SIZE(two_hogs));
+	CHECK_STR_EQ("both of two", block(SIZE_MAX, &plain),
+		     "python3 4711 · main thread · 10.0 s\n"
+		     "   90 %  ▇▇▇▇▇▇▇     9.0s  ready, no CPU behind sh (16722) 53 %, sh (16721) 47 %\n"
+		     "   10 %  ▇           1.0s  cudaLaunchKernel  cpu\n");
+	(void)account_make(&made, account_starved, ARRAY_SIZE(account_starved));
 	CHECK_STR_EQ("one line", one_line(&plain),
 		     "python3 4711: 60 % waits for a pipe · 19 % cudaStreamSync · 14 % Python\n");
 	CHECK_STR_EQ("one narrow line", one_line(&narrow),

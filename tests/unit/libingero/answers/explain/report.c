@@ -309,7 +309,7 @@ static const struct {
 	  "  who      python (pid 4711, root): 1 call of cudaLaunchKernel\n"
 	  "  lost     1 min 30 s of several threads in the 10.0 s in which it was seen ·\n"
 	  "           came back 2 times\n"
-	  "  where       9.0s  quota    ▇▇▇▇▇▇▇▇▇▇  100 % out of its CPU quota (cpu.max)\n"
+	  "  where       9.0s  quota    ▇▇▇▇▇▇▇▇▇▇  100 % out of its CPU quota\n"
 	  "              6.0s  cpu      ▇▇▇▇▇▇▇\n"
 	  "  proof    confidence 80 %; something was lost meanwhile: see the end · more:\n"
 	  "           ingero explain 012345\n"

@@ -54,6 +54,23 @@ static void line_test(void)
 	explain = "ingero explain";
 }
 
+/* The cause of a throttled process is what the title says: it is said once. */
+static void quota_test(void)
+{
+	Ingero__V1__Finding *f;
+
+	(void)reply_calm(&reply);
+	f = reply_finding(&reply, "8f3a2c0000000001", "cpu_quota", "HIGH",
+			  "train.py was throttled by its CPU quota between its calls");
+	f->lost_ns = 3 * S;
+	reply_cause(&reply, f, "cpu_quota", 0, "", 1);
+	explain = NULL;
+	CHECK_STR_EQ("quota", line(trace_finding_append, &plain),
+		     "▲ HIGH train.py was throttled by its CPU quota between its calls in python (pid 4711): 3.0 s lost "
+		     "so far\n");
+	explain = "ingero explain";
+}
+
 static Ingero__V1__Finding *starved_make(const char *kind, const char *title, uint32_t pid, const char *comm)
 {
 	Ingero__V1__Finding *f;
@@ -548,6 +565,7 @@ int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	line_test();
+	quota_test();
 	between_test();
 	order_test();
 	summary_test();
