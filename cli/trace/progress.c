@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "libingero/answers/account/text.h"
 #include "libingero/answers/trace/behind.h"
 #include "libingero/answers/trace/delta.h"
 #include "libingero/answers/trace/rows.h"
@@ -85,11 +86,11 @@ static struct part clock_part(uint64_t unix_ns)
 	return part;
 }
 
-static void busy_append(const struct trace_delta *delta, const struct trace_rows *rows, const char *const *head,
-			const struct text_style *style, struct buf *out)
+static void busy_append(const struct trace_delta *delta, const struct trace_rows *rows, const struct account_most *idle,
+			const char *const *head, const struct text_style *style, struct buf *out)
 {
 	const struct trace_row *top = &rows->rows.items[0];
-	struct part who, rate, failed = { .text = "" }, most, behind = { .text = "" };
+	struct part who, rate, failed = { .text = "" }, most, behind = { .text = "" }, wait = { .text = "" };
 	double seconds = (double)delta->view.window_ns / (double)NSEC_PER_SEC;
 	struct trace_behind who_ran = trace_behind_of(&delta->view, top->op->pid);
 	CLEANUP(buf_done) struct buf blame = BUF_INIT;
@@ -102,15 +103,18 @@ static void busy_append(const struct trace_delta *delta, const struct trace_rows
 	(void)snprintf(rate.text, sizeof(rate.text), "calls %s", units_rate((double)rows->n_calls / seconds).text);
 	if (rows->n_errors)
 		(void)snprintf(failed.text, sizeof(failed.text), "failed %s", units_count(rows->n_errors).text);
+	if (idle->ratio > top->share)
+		(void)snprintf(wait.text, sizeof(wait.text), "%s%s %s", idle->is_loss ? "▲ " : "", idle->text,
+			       units_ratio(idle->ratio, 0).text);
 	(void)snprintf(most.text, sizeof(most.text), "%s%s %s", top->waits_for_cpu ? "▲ " : "",
 		       trace_op_label(top->op->op).text, units_ratio(top->share, 0).text);
 	if (top->waits_for_cpu && who_ran.most[0])
 		(void)snprintf(behind.text, sizeof(behind.text), "behind %s", trace_who(who_ran.most[0]).text);
 	trace_blame_append(&blame, &top->blame);
 	text_parts(out, style, TEXT_PLAIN, GAP,
-		   (const char *const[]){ head[0], head[1], who.text, rate.text, failed.text, most.text, behind.text,
-					  buf_text(&blame) },
-		   8);
+		   (const char *const[]){ head[0], head[1], who.text, rate.text, failed.text, wait.text, most.text,
+					  behind.text, buf_text(&blame) },
+		   9);
 }
 
 /* The longest call in progress, if it lasted the whole interval: the program may hang in it. */
@@ -149,11 +153,15 @@ int trace_progress_append(struct trace_progress *p, const Ingero__V1__Summary *n
 	struct text_style line = *style;
 	struct part clock = clock_part(now->timestamp_unix_ns);
 	const char *head[] = { lead, clock.text };
+	struct account_most idle;
 	struct trace_pulse pulse;
 	int r = trace_delta_build(now, before, &delta);
 
 	if (r == 0)
 		r = trace_rows_build(&delta.view, NULL, &rows);
+	if (r == 0)
+		r = account_most_idle(now->accounts, now->n_accounts, before ? before->accounts : NULL,
+				      before ? before->n_accounts : 0, &idle);
 	if (r < 0)
 		return r;
 
@@ -162,7 +170,7 @@ int trace_progress_append(struct trace_progress *p, const Ingero__V1__Summary *n
 	pulse = pulse_of(&rows, delta.view.window_ns);
 	if (!is_left_out(p, &pulse, now->window_ns)) {
 		if (rows.n_calls)
-			busy_append(&delta, &rows, head, &line, out);
+			busy_append(&delta, &rows, &idle, head, &line, out);
 		else
 			idle_append(p, &delta, now->window_ns, head, &line, out);
 		p->shown = pulse;

@@ -235,6 +235,62 @@ int account_append_most(Ingero__V1__Account *const *accounts, size_t n, struct b
 	return text->failed ? -ENOMEM : 0;
 }
 
+static const Ingero__V1__Account *account_before(Ingero__V1__Account *const *before, size_t n,
+						 const Ingero__V1__Account *account)
+{
+	for (size_t i = 0; i < n; i++)
+		if (before[i]->pid == account->pid && before[i]->tid == account->tid &&
+		    account_is_on(before[i], account->node_told_case ? account->node : NULL))
+			return before[i];
+	return NULL;
+}
+
+static uint64_t line_ns(const struct account_view *view, const char *label)
+{
+	for (size_t i = 0; i < view->lines.n; i++)
+		if (strcmp(view->lines.items[i].label, label) == 0)
+			return view->lines.items[i].ns;
+	return 0;
+}
+
+static int idle_of(const Ingero__V1__Account *now, const Ingero__V1__Account *before, struct account_most *most)
+{
+	CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
+	CLEANUP(account_view_done) struct account_view then = ACCOUNT_VIEW_INIT;
+	int r = account_view_build(now, SIZE_MAX, &view);
+
+	if (r == 0 && before)
+		r = account_view_build(before, SIZE_MAX, &then);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < view.lines.n && view.wall_ns > then.wall_ns; i++) {
+		const struct account_line *line = &view.lines.items[i];
+		uint64_t before_ns = line_ns(&then, line->label);
+		double ratio = (double)(line->ns - MIN(line->ns, before_ns)) / (double)(view.wall_ns - then.wall_ns);
+
+		if (!(line->is_wait || line->is_sleep || line->is_without_cpu) || ratio <= most->ratio)
+			continue;
+		most->ratio = ratio;
+		most->is_loss = !line->is_sleep;
+		(void)snprintf(most->text, sizeof(most->text), "%s", line->brief);
+	}
+	return 0;
+}
+
+int account_most_idle(Ingero__V1__Account *const *now, size_t n_now, Ingero__V1__Account *const *before,
+		      size_t n_before, struct account_most *ret_most)
+{
+	struct account_most most = { .ratio = 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < n_now && r == 0; i++)
+		if (now[i]->is_driving)
+			r = idle_of(now[i], account_before(before, n_before, now[i]), &most);
+	if (r == 0)
+		*ret_most = most;
+	return r;
+}
+
 /* Whether the account stands for its process: no account of the process precedes it. */
 static bool is_first_driving(Ingero__V1__Account *const *accounts, size_t i)
 {

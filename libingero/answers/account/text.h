@@ -47,8 +47,8 @@ int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, siz
 
 /**
  * account_append_waits() - append a sentence on the waits between calls that took most of the time of a driving thread:
- * "95 % of the time python3 4711 waited for a pipe from loader (4720)", and when such waits are judged; or that it slept
- * Return: 0 or -ENOMEM; nothing where all waits took less than a tenth, and sleep less than half of the time
+ * "95 % of the time python3 4711 waited for a pipe from loader (4720)", and when such waits are judged; or that it
+ * slept Return: 0 or -ENOMEM; nothing where all waits took less than a tenth, and sleep less than half of the time
  */
 int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct buf *text);
 
@@ -58,6 +58,21 @@ int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct 
  * Return: 0 or -ENOMEM; nothing where it is calls, or less than half
  */
 int account_append_most(Ingero__V1__Account *const *accounts, size_t n, struct buf *text);
+
+struct account_most {
+	char text[80]; /* "waits for a pipe", "ready behind ffmpeg"; "": none */
+	double ratio;  /* of the time of its thread in the interval */
+	bool is_loss;  /* not asked for by the program as sleep is */
+};
+
+/**
+ * account_most_idle() - what kept a driving thread most from its work in an interval: a wait, sleep, or a CPU that it
+ * did not get
+ * @now, @before: accounts at the end and at the start of the interval, of the same beginning
+ * Return: 0 or -ENOMEM
+ */
+int account_most_idle(Ingero__V1__Account *const *now, size_t n_now, Ingero__V1__Account *const *before,
+		      size_t n_before, struct account_most *ret_most);
 
 /**
  * account_append_waiting() - append a line for the first driving thread of each process that is in a wait between

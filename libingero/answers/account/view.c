@@ -420,6 +420,7 @@ static void line_of_group(struct group *group, struct account_line *line)
 	line->is_wait = is_group_wait(group->kind);
 	line->is_sleep = group->kind == GROUP_SLEEP;
 	line->is_call = group->kind == GROUP_CALL;
+	line->is_without_cpu = group->kind == GROUP_READY || group->kind == GROUP_QUOTA;
 	line->is_linked = *group_words[group->kind].link != '\0';
 	(void)snprintf(line->label, sizeof(line->label), "%s", group->op ? group->op : group_words[group->kind].label);
 	detail_format(group, line->detail, sizeof(line->detail));

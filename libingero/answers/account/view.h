@@ -18,6 +18,7 @@ struct account_line {
 	bool is_wait;	      /* between calls, and not asked for by the program as sleep is */
 	bool is_sleep;	      /* asked for by the program */
 	bool is_call;	      /* of one operation, or of several */
+	bool is_without_cpu;  /* ready, or throttled: in calls and between them */
 	bool is_linked;	      /* the detail continues the label: "from python (4720)" */
 };
 

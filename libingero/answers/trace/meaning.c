@@ -65,9 +65,7 @@ static bool part_is_of(const Ingero__V1__AccountPart *part, const char *where, c
 
 static struct whole whole_of_account(const Ingero__V1__Account *account, const Ingero__V1__Delay *delay)
 {
-	struct whole whole = {
-		.places.op = delay->operation->op, .of_ns = account->wall_ns, .account = account
-	};
+	struct whole whole = { .places.op = delay->operation->op, .of_ns = account->wall_ns, .account = account };
 
 	for (size_t i = 0; i < account->n_parts; i++) {
 		const Ingero__V1__AccountPart *part = account->parts[i];
@@ -124,8 +122,8 @@ static void lost_of_append(uint64_t lost_ns, uint64_t of_ns, struct buf *text)
 				 units_ratio((double)lost_ns / (double)of_ns, 0).text);
 }
 
-static void whole_append(const Ingero__V1__Delay *delay, const struct whole *whole, const struct text_style *style,
-			 struct buf *out)
+static void whole_mean(const Ingero__V1__Delay *delay, const struct whole *whole, const struct text_style *style,
+		       struct buf *out)
 {
 	const Ingero__V1__Operation *op = delay->operation;
 	enum blame_view_class class = blame_view_parse(delay->takes);
@@ -172,8 +170,8 @@ static void neighbours_append(const struct trace_behind *behind, const char *whi
 	text_paragraph(out, style, "  ", buf_text(&text));
 }
 
-static void behind_add(Ingero__V1__Behind *list, size_t *n, const Ingero__V1__Waker *by, uint32_t victim_pid,
-		       uint64_t ns)
+static void neighbour_add(Ingero__V1__Behind *list, size_t *n, const Ingero__V1__Waker *by, uint32_t victim_pid,
+			  uint64_t ns)
 {
 	size_t i = 0;
 
@@ -205,7 +203,7 @@ static int account_neighbours_append(const Ingero__V1__Account *account, const c
 		const Ingero__V1__AccountPart *part = account->parts[i];
 
 		if (part->by && strcmp(part->class_, class) == 0)
-			behind_add(list, &one.n_behind, part->by, account->pid, part->ns);
+			neighbour_add(list, &one.n_behind, part->by, account->pid, part->ns);
 	}
 	for (size_t i = 0; i < one.n_behind; i++)
 		pointers[i] = &list[i];
@@ -225,7 +223,7 @@ static int delay_mean(const Ingero__V1__Summary *summary, const struct text_styl
 	int r = 0;
 
 	if (whole.places.between_ns > delay->lost_ns)
-		whole_append(delay, &whole, style, out);
+		whole_mean(delay, &whole, style, out);
 	else
 		delay_append(delay, style, out);
 	if (is_ready && whole.places.between_ns > delay->lost_ns && whole.account) {

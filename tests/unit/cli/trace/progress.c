@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/unit/libingero/answers/figures.h"
+#include "tests/unit/libingero/answers/account/accounts.h"
 #include "tests/support/check.h"
 
 #define WAIT "cudaStreamSynchronize"
@@ -146,6 +146,61 @@ static void lines_test(void)
 	}
 }
 
+/* What kept the thread most from its work in the interval, where that took more time than any operation. */
+static void idle_test(void)
+{
+	static const struct {
+		const char *name, *class, *kind;
+		uint64_t before_ms, now_ms, busy_ms; /* of the whole time, and between calls on the CPU */
+		const char *want;
+	} rows[] = {
+		{ "a pipe", "network", "pipe", 1000, 10800, 9200,
+		  "00:00:20  python 4711  calls 500/s  ▲ waits for a pipe 98 %  cudaStreamSync 1.0 %  cpu 100\n" },
+		{ "no CPU", "runnable", NULL, 0, 6000, 14000,
+		  "00:00:20  python 4711  calls 500/s  ▲ ready behind hog 60 %  cudaStreamSync 1.0 %  cpu 100\n" },
+		{ "a quota", "quota", NULL, 1000, 8000, 12000,
+		  "00:00:20  python 4711  calls 500/s  ▲ out of CPU quota 70 %  cudaStreamSync 1.0 %  cpu 100\n" },
+		{ "sleep", "sleep", NULL, 0, 9000, 11000,
+		  "00:00:20  python 4711  calls 500/s  sleeping 90 %  cudaStreamSync 1.0 %  cpu 100\n" },
+		{ "earlier alone", "network", "pipe", 9000, 9050, 10950,
+		  "00:00:20  python 4711  calls 500/s  cudaStreamSync 1.0 %  cpu 100\n" },
+		{ "its own work", "on_cpu", NULL, 0, 9900, 10000,
+		  "00:00:20  python 4711  calls 500/s  cudaStreamSync 1.0 %  cpu 100\n" },
+	};
+	static struct account_made now_made, then_made;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct part_row part = { .where = "between", .class = rows[i].class, .kind = rows[i].kind, .name = "" };
+		struct part_row now_rows[2] = { part, { .where = "between", .class = "on_cpu" } };
+		struct part_row then_rows[2] = { part, { .where = "between", .class = "on_cpu" } };
+		struct text_style style = { .is_utf8 = true, .columns = 80 };
+		struct trace_progress progress = { .pace = TRACE_PACE_DEFAULT, .called_ns = 10 * S };
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		Ingero__V1__Account *now_account, *then_account;
+		struct figures now, before;
+
+		if (strcmp(rows[i].class, "runnable") == 0) {
+			now_rows[0].by = then_rows[0].by = "hog";
+			now_rows[0].by_pid = then_rows[0].by_pid = 6603;
+		}
+		now_rows[0].ns = rows[i].now_ms * MS;
+		now_rows[1].ns = rows[i].busy_ms * MS;
+		then_rows[0].ns = MAX(rows[i].before_ms, 1) * MS;
+		then_rows[1].ns = (10000 - rows[i].before_ms) * MS;
+		now_account = account_make(&now_made, now_rows, 2);
+		then_account = account_make(&then_made, then_rows, 2);
+		(void)moment_build(&(struct moment){ .window_s = 10, .count = 1000, .on_cpu_ms = 100 }, &before);
+		(void)moment_build(&(struct moment){ .window_s = 20, .count = 6000, .on_cpu_ms = 200 }, &now);
+		now.summary.timestamp_unix_ns = 20 * S;
+		now.summary.accounts = &now_account;
+		before.summary.accounts = &then_account;
+		now.summary.n_accounts = before.summary.n_accounts = 1;
+		CHECK_INT_EQ(rows[i].name,
+			     trace_progress_append(&progress, &now.summary, &before.summary, "", &style, &out), 0);
+		CHECK_STR_EQ(rows[i].name, buf_text(&out), rows[i].want);
+	}
+}
+
 /* Calls in each second from the first on; '!' of the same length says where a line is. */
 static const struct {
 	const char *name;
@@ -234,6 +289,7 @@ int main(void)
 	tzset();
 
 	lines_test();
+	idle_test();
 	paces_test();
 	due_test();
 	return check_result();

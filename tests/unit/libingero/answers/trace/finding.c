@@ -65,9 +65,10 @@ static void quota_test(void)
 	f->lost_ns = 3 * S;
 	reply_cause(&reply, f, "cpu_quota", 0, "", 1);
 	explain = NULL;
-	CHECK_STR_EQ("quota", line(trace_finding_append, &plain),
-		     "▲ HIGH train.py was throttled by its CPU quota between its calls in python (pid 4711): 3.0 s lost "
-		     "so far\n");
+	CHECK_STR_EQ(
+		"quota", line(trace_finding_append, &plain),
+		"▲ HIGH train.py was throttled by its CPU quota between its calls in python (pid 4711): 3.0 s lost "
+		"so far\n");
 	explain = "ingero explain";
 }
 
@@ -420,8 +421,7 @@ static void whole_test(void)
 			figures.summary.n_accounts = 1;
 		}
 		if (cases_of[i].finding) {
-			Ingero__V1__Finding *f =
-				starved_make("cpu_contention", cases_of[i].finding, 8310, "sh");
+			Ingero__V1__Finding *f = starved_make("cpu_contention", cases_of[i].finding, 8310, "sh");
 
 			f->lost_ns = 5900 * MS;
 			f->present_ns = 12300 * MS;
