@@ -31,11 +31,30 @@ def long_names():
     return {short: name for name, short in re.findall(r"^SHORT\((\w+), (\w+)\)", text, re.M)}
 
 
+@functools.lru_cache(maxsize=None)
+def defaults():
+    """{name of objects: members that are 0 where they are not written}, by the rule of mcp-server/tsc.def"""
+    definitions = json.loads((ROOT / "docs/schema/common.schema.json").read_text(encoding="utf-8"))["$defs"]
+    found = {}
+    for name, definition in re.findall(r"^DEFAULTS\((\w+), (\w+)\)", (ROOT / "mcp-server/tsc.def").read_text(encoding="utf-8"), re.M):
+        properties = definitions[definition]["properties"]
+        required = definitions[definition].get("required") or properties
+        found[name] = [member for member in required if properties[member].get("type") in ("integer", "number")]
+    return found
+
+
+def path_of(text):
+    """Names of members, from a path of short ones."""
+    return [long_names().get(step, step) for step in text.split(".")]
+
+
 def member_set(whole, path, value):
-    """Sets a member by its path, with short names."""
-    *steps, last = [long_names().get(key, key) for key in path.split(".")]
-    for key in steps:
-        whole = whole.setdefault(key, {})
+    """Sets a member by its path. Objects on its way get their defaults."""
+    *steps, last = path
+    for step in steps:
+        whole = whole.setdefault(step, {})
+        for name in defaults().get(step, ()):
+            whole.setdefault(name, 0)
     whole[last] = value
 
 
@@ -59,31 +78,50 @@ def timed(value, t0):
     return time_text(unix_ns(t0) + (ns if match[1] == "+" else -ns))
 
 
-def expand_names(value):
-    """All but times."""
+def members(value):
+    """(path, value) of each member of an object; those that share a value are named together."""
+    for text, member in value.items():
+        if text in COMMON:
+            for name in member.split(","):
+                yield name, COMMON[text]
+        else:
+            yield text, member
+
+
+def expand_table(table):
+    """An object for each row."""
+    constants, lists = dict(members(table.get("c", {}))), {text: expand_names(values) for text, values in table.get("d", {}).items()}
+    columns = table["k"].split(",") if table["k"] else []
+    rows = []
+    for cells in table["r"]:
+        told = {**constants, **dict(zip(columns, cells))}
+        row = {}
+        for text, cell in told.items():
+            if cell is not None:
+                path = path_of(text)
+                member_set(row, path, copy.deepcopy(lists[text][cell]) if text in lists else expand_names(cell, path[-1]))
+        rows.append(row)
+    return rows
+
+
+def expand_names(value, name=None):
+    """All but times, of a value that is a member of this name."""
     if isinstance(value, list):
         return [expand_names(one) for one in value]
     if not isinstance(value, dict):
         return value
-    if value.keys() == {"c", "k", "r"}:
-        rows = []
-        for cells in value["r"]:
-            row = expand_names(value["c"])
-            for path, cell in zip(value["k"], cells):
-                if cell is not None:
-                    member_set(row, path, expand_names(cell))
-            rows.append(row)
-        return rows
+    if {"k", "r"} <= value.keys() <= {"c", "d", "k", "r"}:
+        return expand_table(value)
     if value.keys() == {"="}:
         return [{"name": name, "value": figure, "unit": next((unit for unit in UNITS if name.endswith("_" + unit)), "count")}
                 for name, figure in value["="].items()]
-    whole = {}
-    for path, member in value.items():
-        if path in COMMON:
-            for name in member.split(","):
-                member_set(whole, name, copy.deepcopy(COMMON[path]))
-        else:
-            member_set(whole, path, expand_names(member))
+    lacking = value.get("-", "").split(",")
+    whole = {member: 0 for member in defaults().get(name, ()) if member not in lacking}
+    for text, member in members({text: member for text, member in value.items() if text != "-"}):
+        (last,) = path = path_of(text)
+        member_set(whole, path, expand_names(copy.deepcopy(member), last))
+    if "columns" in value and isinstance(value.get("data"), dict):
+        whole["data"] = [[row.get(column) for column in whole["columns"]] for row in whole["data"]]
     return whole
 
 
