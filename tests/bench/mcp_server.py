@@ -32,7 +32,21 @@ CALLS = {
 }
 SHORT_RATIO = 0.6
 ENCODINGS = ("o200k_base", "cl100k_base")
-QUESTIONS = (("explain", {"details": True}), ("explain", {}), ("blame", {}), ("get_trace_stats", {}), ("get_causal_chains", {}), ("get_check", {}))
+SLOWEST = ("SELECT timestamp, comm, pid, tid, op_name, duration, on_cpu, runnable, device, lock, block_io FROM events "
+           "ORDER BY duration DESC LIMIT 20")
+# One question for each tool that answers from what was recorded; explain_call asks for the call that explain names.
+QUESTIONS = {
+    "explain": ("explain", {}),
+    "explain, details": ("explain", {"details": True}),
+    "explain_call": ("explain_call", None),
+    "blame": ("blame", {}),
+    "get_trace_stats": ("get_trace_stats", {}),
+    "get_causal_chains": ("get_causal_chains", {}),
+    "run_sql, the twenty slowest calls": ("run_sql", {"query": SLOWEST}),
+    "graph_frequency": ("graph_frequency", {}),
+    "query_fleet ops": ("query_fleet", {"action": "ops", "since": "1h"}),
+    "get_check": ("get_check", {}),
+}
 
 
 def server(bench, path):
@@ -94,15 +108,21 @@ def sizes(bench, path):
     with server(bench, path) as client:
         client.greet()
         texts = {}
-        for tool, arguments in QUESTIONS:
-            name = " ".join([tool, *arguments])
-            texts[name] = [client.call(tool, max_tokens=50000, tsc=tsc, **arguments).framed for tsc in (True, False)]
+        for name, (tool, arguments) in QUESTIONS.items():
+            if arguments is None:
+                arguments = next(row["arguments"] for row in client.call("explain").next if row["tool"] == tool)
+            texts[name] = []
+            for tsc in (True, False):
+                answer = client.call(tool, max_tokens=50000, tsc=tsc, **arguments)
+                if answer.is_error or (mcp.expand(answer.told) if tsc else answer.told) != answer.json:
+                    raise ingero.Failed(f"{name}: {answer.text}")
+                texts[name].append(answer.framed)
     for unit, count in counters().items():
         counts = {name: [count(text) for text in both] for name, both in texts.items()}
         for name, (short, verbose) in counts.items():
             bench.row(f"telegraphic / verbose, {unit}: {name}", short / verbose, "ratio", note=f"{short} of {verbose}")
         short, verbose = (sum(both[i] for both in counts.values()) for i in range(2))
-        bench.row(f"telegraphic / verbose, {unit}", short / verbose, "ratio", limit=SHORT_RATIO if "tokens" in unit else None)
+        bench.row(f"telegraphic / verbose, {unit}: all", short / verbose, "ratio", limit=SHORT_RATIO if "tokens" in unit else None)
 
 
 def measure(bench):
