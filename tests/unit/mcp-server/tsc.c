@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The short form of an object, to the byte; that it can be read back is shown by tests/e2e/mcp_stdio.py. */
+/*
+ * The short form of an object, to the byte; with "-", of each line of the input, which tsc_random.py reads back, as
+ * tests/e2e/mcp_stdio.py does answers.
+ */
 #include "mcp-server/tsc.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tests/support/check.h"
 
@@ -144,8 +150,27 @@ static void names_test(void)
 		}
 }
 
-int main(void)
+static int lines_print(void)
 {
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	while ((n = getline(&line, &room, stdin)) > 0) {
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		if (tsc_append(&out, line, (size_t)n) < 0)
+			return 1;
+		printf("%s\n", buf_text(&out));
+	}
+	free(line);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "-") == 0)
+		return lines_print();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(buf_done) struct buf out = BUF_INIT;
 
