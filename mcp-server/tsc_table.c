@@ -23,6 +23,7 @@ struct column {
 	uint32_t keys[TSC_KEYS_MAX]; /* nodes that have the names */
 	size_t n_keys;
 	uint32_t place;		   /* of the cell, where rows have cells */
+	uint32_t *cells;	   /* value of each row; 0: it has none */
 	uint32_t kinds[KINDS_MAX]; /* different values, in the order in which they come */
 	uint32_t n_of[KINDS_MAX];  /* rows that have each */
 	size_t n_kinds;
@@ -42,26 +43,39 @@ struct table {
 	uint32_t names; /* of the columns, where rows have cells; 0: rows are objects */
 	size_t n;
 	struct column columns[COLUMNS_MAX];
+	bool failed; /* no memory */
 };
 
 static void table_free(struct table **table)
 {
+	for (size_t c = 0; *table && c < (*table)->n; c++)
+		free((*table)->columns[c].cells);
 	free(*table);
 }
 
-static uint32_t cell_find(const struct table *table, size_t row, const struct column *column)
+/* @path: of the objects that have the member; NULL: the rows */
+static bool cells_find(struct table *table, const struct column *path, struct column *column)
 {
-	uint32_t at = table->rows->items[row];
+	const struct tree *tree = table->tree;
 
-	if (table->names) {
-		at++;
-		for (uint32_t k = 0; k < column->place; k++)
-			at = tsc_node(table->tree, at)->next;
-		return tsc_is_written(table->tree, at, "null") ? 0 : at;
+	column->cells = calloc(table->rows->n, sizeof(column->cells[0]));
+	if (!column->cells) {
+		table->failed = true;
+		return false;
 	}
-	for (size_t k = 0; at && k < column->n_keys; k++)
-		at = tsc_find(table->tree, at, column->keys[k]);
-	return at;
+	for (size_t r = 0; r < table->rows->n; r++) {
+		uint32_t at = path ? path->cells[r] : table->rows->items[r];
+
+		if (table->names) {
+			at++;
+			for (uint32_t k = 0; k < column->place; k++)
+				at = tsc_node(tree, at)->next;
+			column->cells[r] = tsc_is_written(tree, at, "null") ? 0 : at;
+		} else if (at || !path) {
+			column->cells[r] = tsc_find(tree, at, column->keys[column->n_keys - 1]);
+		}
+	}
+	return true;
 }
 
 static size_t value_bytes(const struct table *table, uint32_t value)
@@ -98,7 +112,7 @@ static struct look column_look(const struct table *table, struct column *column)
 
 	for (size_t r = 0; r < table->rows->n; r++) {
 		CLEANUP(buf_done) struct buf lacking = BUF_INIT;
-		uint32_t value = cell_find(table, r, column);
+		uint32_t value = column->cells[r];
 		size_t k;
 
 		if (!value) {
@@ -181,8 +195,8 @@ static bool column_spread(struct table *table, const struct column *column)
 	return false;
 }
 
-/* A null would be read as no member. Return: whether it can be a column, or several */
-static bool column_take(struct table *table, struct column *column)
+/* A null would be read as no member. Return: whether it can be a column, or several; *ret_kept: it is one now */
+static bool column_try(struct table *table, struct column *column, bool *ret_kept)
 {
 	uint32_t key = column->keys[column->n_keys - 1];
 	bool has_defaults = !table->names && tsc_has_defaults(table->tree, key);
@@ -203,10 +217,20 @@ static bool column_take(struct table *table, struct column *column)
 			tsc_is_default(table->tree, column->keys[column->n_keys - 2], key, column->kinds[0]);
 	column->order = (uint32_t)table->n;
 	table->columns[table->n++] = *column;
+	*ret_kept = true;
 	return true;
 }
 
-/* Members of the objects at the end of a path, in the order in which they come. */
+static bool column_take(struct table *table, const struct column *path, struct column *column)
+{
+	bool is_kept = false, is_taken = cells_find(table, path, column) && column_try(table, column, &is_kept);
+
+	if (!is_kept)
+		free(column->cells);
+	return is_taken;
+}
+
+/* Members of the objects at the end of a path (NULL: of the rows), in the order in which they come. */
 static bool columns_add(struct table *table, const struct column *path)
 {
 	const struct tree *tree = table->tree;
@@ -214,9 +238,9 @@ static bool columns_add(struct table *table, const struct column *path)
 	size_t n_seen = 0;
 
 	for (size_t r = 0; r < table->rows->n; r++) {
-		uint32_t object = cell_find(table, r, path), at = object + 1;
+		uint32_t object = path ? path->cells[r] : table->rows->items[r], at = object + 1;
 
-		if (!object && path->n_keys)
+		if (path && !object)
 			continue;
 		if (tsc_node(tree, object)->kind != NODE_OBJECT)
 			return false;
@@ -232,11 +256,14 @@ static bool columns_add(struct table *table, const struct column *path)
 		}
 	}
 	for (size_t s = 0; s < n_seen; s++) {
-		struct column column = { .n_keys = path->n_keys + 1 };
+		struct column column = { .n_keys = 0 };
 
-		memcpy(column.keys, path->keys, sizeof(column.keys));
-		column.keys[path->n_keys] = seen[s];
-		if (!column_take(table, &column))
+		if (path) {
+			memcpy(column.keys, path->keys, sizeof(column.keys));
+			column.n_keys = path->n_keys;
+		}
+		column.keys[column.n_keys++] = seen[s];
+		if (!column_take(table, path, &column))
 			return false;
 	}
 	return true;
@@ -255,7 +282,7 @@ static bool named_columns_add(struct table *table)
 		for (uint32_t before = 0; before < k; before++, other = tsc_node(table->tree, other)->next)
 			if (tsc_is_equal(table->tree, other, name))
 				return false;
-		if (!tsc_is_plain(table->tree, name) || !column_take(table, &column))
+		if (!tsc_is_plain(table->tree, name) || !column_take(table, NULL, &column))
 			return false;
 	}
 	return true;
@@ -280,7 +307,7 @@ static void place_append(const struct table *table, const struct column *column,
 
 static bool is_ended_before(const struct table *table, size_t row, const struct column *column)
 {
-	uint32_t value = cell_find(table, row, column);
+	uint32_t value = column->cells[row];
 
 	return column->usual ? value && tsc_is_equal(table->tree, value, column->usual) : !value;
 }
@@ -295,7 +322,7 @@ static void table_row_append(const struct table *table, size_t row, struct buf *
 	(void)buf_append_text(out, "[");
 	for (size_t c = 0; c < n; c++) {
 		const struct column *column = &table->columns[c];
-		uint32_t value = cell_find(table, row, column);
+		uint32_t value = column->cells[row];
 
 		if (column->is_same)
 			continue;
@@ -392,7 +419,6 @@ static void table_append(const struct table *table, struct buf *out)
 
 bool tsc_table_append(const struct tree *tree, const struct tsc_items *rows, uint32_t names, struct buf *out)
 {
-	const struct column no_path = { .n_keys = 0 };
 	CLEANUP(table_free) struct table *table = NULL;
 
 	if (rows->n < ROWS_MIN || tsc_node(tree, rows->items[0])->kind != (names ? NODE_ARRAY : NODE_OBJECT))
@@ -405,8 +431,10 @@ bool tsc_table_append(const struct tree *tree, const struct tsc_items *rows, uin
 	table->tree = tree;
 	table->rows = rows;
 	table->names = names;
-	if (!(names ? named_columns_add(table) : columns_add(table, &no_path)) || !table->n)
+	if (!(names ? named_columns_add(table) : columns_add(table, NULL)) || !table->n) {
+		out->failed |= table->failed;
 		return false;
+	}
 	qsort(table->columns, table->n, sizeof(table->columns[0]), column_compare);
 	table_append(table, out);
 	return true;
