@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Bodies of answers: whatever JSON a tool writes, with whatever texts, the result is JSON, is framed once, and its
- * short form says as much as its long one.
+ * Bodies of answers: whatever JSON a tool writes, with whatever texts, the result is JSON, is framed once, and what is in
+ * the frame is JSON, short or long.
  */
 #include "mcp-server/answer.h"
 
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 	struct writer w = { .out = &out };
 	const char *text;
-	json_t *result;
+	json_t *result, *shown;
 
 	if (n < 2)
 		return 0;
@@ -62,6 +62,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	REQUIRE(result);
 	text = json_string_value(json_object_get(json_array_get(json_object_get(result, "content"), 0), "text"));
 	REQUIRE(text && times(text, UNTRUSTED_BEGIN) == 1 && times(text, UNTRUSTED_END) == 1);
+	text = strstr(text, UNTRUSTED_BEGIN) + strlen(UNTRUSTED_BEGIN);
+	shown = json_loadb(text, (size_t)(strstr(text, UNTRUSTED_END) - text), JSON_DECODE_INT_AS_REAL, NULL);
+	REQUIRE(shown);
+	json_decref(shown);
 	json_decref(result);
 	return 0;
 }
