@@ -42,6 +42,11 @@ static void bn_freep(BIGNUM **number)
 	BN_free(*number);
 }
 
+static void hex_freep(char **hex)
+{
+	OPENSSL_free(*hex);
+}
+
 static bool extension_add(X509 *certificate, int id, const char *value)
 {
 	X509_EXTENSION *extension;
@@ -64,20 +69,35 @@ static bool serial_set(X509 *certificate)
 	       BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate));
 }
 
+static bool name_entry_add(X509_NAME *name, const char *field, const char *value)
+{
+	return X509_NAME_add_entry_by_txt(name, field, MBSTRING_ASC, (const unsigned char *)value, -1, -1, 0) == 1;
+}
+
+/*
+ * The name is unique: BoringSSL looks the issuer of a self-signed certificate up by its name, and takes the first that
+ * it trusts. Other certificates for localhost are trusted on many machines.
+ */
+static bool name_set(X509 *certificate)
+{
+	CLEANUP(bn_freep) BIGNUM *serial = ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), NULL);
+	CLEANUP(hex_freep) char *hex = serial ? BN_bn2hex(serial) : NULL;
+	X509_NAME *name = X509_get_subject_name(certificate);
+
+	return hex && name_entry_add(name, "CN", "localhost") && name_entry_add(name, "serialNumber", hex) &&
+	       X509_set_issuer_name(certificate, name) == 1;
+}
+
 static bool certificate_fill(X509 *certificate, EVP_PKEY *key, const char *host)
 {
-	X509_NAME *name = X509_get_subject_name(certificate);
 	char names[512];
 
 	(void)snprintf(names, sizeof(names), "DNS:localhost,IP:127.0.0.1,IP:::1%s%.255s", host ? ",DNS:" : "",
 		       host ? host : "");
-	return X509_set_version(certificate, X509_VERSION_3) == 1 && serial_set(certificate) &&
+	return X509_set_version(certificate, X509_VERSION_3) == 1 && serial_set(certificate) && name_set(certificate) &&
 	       X509_gmtime_adj(X509_getm_notBefore(certificate), -60) &&
 	       X509_gmtime_adj(X509_getm_notAfter(certificate), CERTIFICATE_DAYS * DAY_S) &&
-	       X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"localhost", -1, -1, 0) ==
-		       1 &&
-	       X509_set_issuer_name(certificate, name) == 1 && X509_set_pubkey(certificate, key) == 1 &&
-	       extension_add(certificate, NID_subject_alt_name, names) &&
+	       X509_set_pubkey(certificate, key) == 1 && extension_add(certificate, NID_subject_alt_name, names) &&
 	       extension_add(certificate, NID_basic_constraints, "critical,CA:FALSE") &&
 	       extension_add(certificate, NID_key_usage, "critical,digitalSignature") &&
 	       extension_add(certificate, NID_ext_key_usage, "serverAuth") &&

@@ -29,7 +29,7 @@ int main(void)
 	char directory[256], cert[300], key[300], other[300], error[WEB_ERROR_BYTES] = "";
 	char fingerprint[WEB_FINGERPRINT_BYTES], again[WEB_FINGERPRINT_BYTES];
 	SSL_CTX *tls = NULL;
-	X509 *certificate;
+	X509 *certificate, *another;
 	struct stat st;
 
 	(void)snprintf(directory, sizeof(directory), "%.200s/unit_web_cert_XXXXXX", place ? place : P_tmpdir);
@@ -48,7 +48,6 @@ int main(void)
 	CHECK_INT_EQ("IPv4", X509_check_ip_asc(certificate, "127.0.0.1", 0), 1);
 	CHECK_INT_EQ("IPv6", X509_check_ip_asc(certificate, "::1", 0), 1);
 	CHECK_INT_EQ("no authority", X509_check_ca(certificate), 0);
-	X509_free(certificate);
 
 	CHECK_INT_EQ("TLS", web_tls_new(cert, key, error, fingerprint, &tls), 0);
 	CHECK_INT_EQ("1.3 at least", SSL_CTX_get_min_proto_version(tls), TLS1_3_VERSION);
@@ -68,6 +67,11 @@ int main(void)
 	(void)unlink(key);
 	CHECK_INT_EQ("a lost key", web_tls_new(cert, key, error, fingerprint, &tls), -ENOENT);
 	CHECK_INT_EQ("makes another", web_certificate_keep(cert, key, NULL, error), 0);
+	another = read_certificate(cert);
+	CHECK("of another name",
+	      another && X509_NAME_cmp(X509_get_subject_name(another), X509_get_subject_name(certificate)) != 0);
+	X509_free(another);
+	X509_free(certificate);
 	CHECK("a key of another", rename(key, other) == 0 && unlink(cert) == 0);
 	CHECK_INT_EQ("with its certificate", web_certificate_keep(cert, key, NULL, error), 0);
 	CHECK("in its place", rename(other, key) == 0);
