@@ -27,7 +27,7 @@ NOT_HERE = (
 )
 
 # Snippets for editors name the editors.
-EDITORS = ("mcp-server/editors.def", "docs/editors.md", "tests/e2e/mcp_editors.py")
+EDITORS = ("mcp-server/editors.def", "docs/editors.md", "tests/e2e/mcp_editors.py", "tests/support/mcp_programs.py")
 
 # where, but not where, what, why not
 NOT_THERE = (

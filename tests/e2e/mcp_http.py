@@ -49,9 +49,9 @@ class Server:
 
     program = "ingero-mcp"
 
-    def __init__(self, home, *options):
-        command = [home.programs.path(self.program), "--db", home.db, "--http", ":0", *options]
-        self.process = subprocess.Popen(command, env={**home.environment, "HOME": home.directory}, cwd="/", stdin=subprocess.DEVNULL,
+    def __init__(self, home, *options, is_recorded=True, cwd="/"):
+        command = [home.programs.path(self.program), *(("--db", home.db) if is_recorded else ()), "--http", ":0", *options]
+        self.process = subprocess.Popen(command, env={**home.environment, "HOME": home.directory}, cwd=cwd, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.said = {}
         while "certificate" not in self.said:
