@@ -89,13 +89,29 @@ static struct verdict of_writer(const struct detector_view *view, const struct a
 				 .most = FINDING_LOW };
 }
 
+static const struct account *account_of(const struct detector_view *view, uint32_t tid)
+{
+	for (size_t i = 0; i < view->n_accounts && tid; i++)
+		if (view->accounts[i].tid == tid)
+			return &view->accounts[i];
+	return NULL;
+}
+
+/* Time in which a thread works, or would if it had a CPU; a call may wait for the device, which works for it. */
+static uint64_t driving_works(const struct driving *d)
+{
+	return d->calls_ns + d->between_ns[BLAME_ON_CPU] + d->between_ns[BLAME_RUNNABLE] + d->between_ns[BLAME_QUOTA];
+}
+
 /*
  * Whether a thread of the process, while another one waited for it, mostly waited, too. A thread that computes may do
  * so for the other one.
  */
 static bool is_waiting_meanwhile(const struct detector_view *view, uint32_t tid)
 {
+	const struct account *account = account_of(view, tid);
 	uint64_t all_ns = 0, works_ns = 0;
+	struct driving driving;
 
 	for (size_t i = 0; i < view->n_waits; i++) {
 		const struct account_wait *w = &view->waits[i];
@@ -106,7 +122,24 @@ static bool is_waiting_meanwhile(const struct detector_view *view, uint32_t tid)
 		if (w->class == BLAME_ON_CPU || w->class == BLAME_RUNNABLE || w->class == BLAME_QUOTA)
 			works_ns += ended_ns(w);
 	}
+	if (!all_ns && account) {
+		driving_of(account, &driving);
+		all_ns = account->wall_ns;
+		works_ns = driving_works(&driving);
+	}
 	return !wait_is_most(works_ns, all_ns);
+}
+
+/*
+ * Time in which a thread with calls, which another thread waits for, gets nothing done: it sleeps, or waits for a disk
+ * or for memory. What else it waits for may be its next work.
+ */
+static uint64_t account_stands(const struct account *account)
+{
+	struct driving d;
+
+	driving_of(account, &d);
+	return d.between_ns[BLAME_SLEEP] + d.between_ns[BLAME_BLOCK_IO] + d.between_ns[BLAME_MEMORY];
 }
 
 static struct verdict of_lock(const struct detector_view *view, const struct account_wait *w)
@@ -165,14 +198,6 @@ static struct verdict wait_judge(const struct detector_view *view, const struct 
 	return of_writer(view, w);
 }
 
-static const struct account *account_of(const struct detector_view *view, uint32_t tid)
-{
-	for (size_t i = 0; i < view->n_accounts && tid; i++)
-		if (view->accounts[i].tid == tid)
-			return &view->accounts[i];
-	return NULL;
-}
-
 static bool is_of_own(const struct detector_view *view, const struct account_wait *w)
 {
 	return w->waker_tgid && w->waker_tgid == view->process->tgid && w->waker_tid != w->tid &&
@@ -205,6 +230,21 @@ static const struct account_wait *wait_most(const struct detector_view *view, ui
 }
 
 /*
+ * Whether the thread that a wait was for did not work for the waiting one. Of a thread without calls it is not known:
+ * it computed, or its activity was not measured. @ns: reduced to the time in which a thread with calls did not work
+ */
+static bool holder_stands(const struct detector_view *view, uint32_t tid, uint64_t *ns)
+{
+	const struct account *account = account_of(view, tid);
+	uint64_t stands_ns = account ? account_stands(account) : *ns;
+
+	if (!wait_is_most(stands_ns, *ns))
+		return false;
+	*ns = MIN(*ns, stands_ns);
+	return true;
+}
+
+/*
  * Follows waits for other threads of the same process to their cause. @ns: reduced to the wait of the last of these
  * threads. Return: NULL: no loss
  */
@@ -222,9 +262,8 @@ static const struct account_wait *look_through(const struct detector_view *view,
 			return next;
 		}
 		next = wait_most(view, tid, *ns, /* is_own= */ true);
-		if (!next) /* a thread with calls worked for this one; a thread without calls computed, or its activity
-			      is not known */
-			return account_of(view, tid) ? NULL : w;
+		if (!next)
+			return holder_stands(view, tid, ns) ? w : NULL;
 		*ns = MIN(*ns, ended_ns(next));
 		at = next;
 	}

@@ -404,15 +404,23 @@ static const struct {
 	const char *cause;
 	uint32_t pid;
 	uint64_t computes; /* the other thread, while the first one waits for it: as threads without calls are told */
+	uint64_t other_sleeps;		/* between its calls */
+	uint64_t lost;			/* of each second; 0: not looked at */
+	enum finding_severity severity; /* likewise */
 } hops[] = {
-	{ "autograd, which made calls", 0, 500, false, "", 0, 0 },
-	{ "a thread that fetches what a worker writes", 450, 50, false, "loader", WORKER, 0 },
-	{ "a thread that mostly made calls", 100, 500, false, "", 0, 0 },
-	{ "a thread without calls that fetches what a worker writes", 450, 0, true, "loader", WORKER, 0 },
-	{ "a thread without calls, its activity not known", 0, 0, true, "lock", PLAY_PID, 0 },
-	{ "a thread without calls that mostly computes", 100, 0, true, "lock", PLAY_PID, 0 },
+	{ "autograd, which made calls", 0, 500, false, "", 0, 0, 0, 0, 0 },
+	{ "a thread that fetches what a worker writes", 450, 50, false, "loader", WORKER, 0, 0, 0, 0 },
+	{ "a thread that mostly made calls", 100, 500, false, "", 0, 0, 0, 0, 0 },
+	{ "a thread that makes calls, and sleeps with the lock", 0, 30, false, "lock", PLAY_PID, 0, 960, 500,
+	  FINDING_HIGH },
+	{ "a thread that makes calls, and sleeps for half of the time", 0, 100, false, "lock", PLAY_PID, 0, 300, 300,
+	  FINDING_MEDIUM },
+	{ "a thread that makes calls, and sleeps now and then", 0, 300, false, "", 0, 0, 200, 0, 0 },
+	{ "a thread without calls that fetches what a worker writes", 450, 0, true, "loader", WORKER, 0, 0, 0, 0 },
+	{ "a thread without calls, its activity not known", 0, 0, true, "lock", PLAY_PID, 0, 0, 0, 0 },
+	{ "a thread without calls that mostly computes", 100, 0, true, "lock", PLAY_PID, 0, 0, 0, 0 },
 	{ "a thread that has begun to make calls: what it did meanwhile counts, not all its waits", 450, 50, false, "",
-	  0, 500 },
+	  0, 500, 0, 0, 0 },
 };
 
 static void check_hops(void)
@@ -429,6 +437,7 @@ static void check_hops(void)
 
 				play_in(a, "cudaLaunchKernel", BLAME_ON_CPU, hops[i].other_cpu * MS);
 				play_between(a, BLAME_OTHER, hops[i].other_waits * MS);
+				play_between(a, BLAME_SLEEP, hops[i].other_sleeps * MS);
 				play_rest(a, S);
 			}
 			play_wait(p, &(struct account_wait){ .ns = 500 * MS,
@@ -453,6 +462,10 @@ static void check_hops(void)
 		f = play_find(p, "starved");
 		CHECK_STR_EQ(hops[i].name, f ? f->cause.kind : "", hops[i].cause);
 		CHECK_INT_EQ(hops[i].name, f ? f->cause.pid : 0, hops[i].pid);
+		if (hops[i].lost) {
+			CHECK_INT_EQ(hops[i].name, f ? f->lost_ns : 0, 11 * hops[i].lost * MS);
+			CHECK_INT_EQ(hops[i].name, f ? f->severity : 0, hops[i].severity);
+		}
 		play_free(p);
 	}
 }
