@@ -211,7 +211,7 @@ void detector_evidence(struct finding *f, const char *name, double value, enum f
 
 static double lost_of(const struct detector_sums *s, uint64_t time_ns)
 {
-	return time_ns ? (double)s->lost_ns / (double)time_ns : 0;
+	return time_ns ? MIN((double)s->lost_ns / (double)time_ns, 1) : 0;
 }
 
 void detector_evidence_lost(struct finding *f, const struct detector_sums *s, const char *ns_name,

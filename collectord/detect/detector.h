@@ -69,10 +69,13 @@ struct detector_view {
 	size_t n_driving; /* of those; 0: it is not known where their time went */
 	const struct account_wait *waits;
 	size_t n_waits;
-	bool is_collected;	  /* those have its garbage collections, where it is a Python program */
-	uint64_t called_ns;	  /* end of the last tick with calls, this one included */
-	uint64_t gap_ns;	  /* longest time without calls between two ticks with some */
-	const uint32_t *children; /* processes that it forked */
+	bool is_collected;	     /* those have its garbage collections, where it is a Python program */
+	uint64_t called_ns;	     /* end of the last tick with calls, this one included */
+	uint64_t gap_ns;	     /* longest time without calls between two ticks with some */
+	const struct cause *stalled; /* of the finding of stalled that was open when the tick began, NULL: none: it has
+					the time until then */
+	uint64_t starved_ns;	     /* lost since .called_ns, in findings of starved */
+	const uint32_t *children;    /* processes that it forked */
 	size_t n_children;
 	const op_memories *memory;
 	struct condition_op *lost; /* room for one condition: operations of .memory and of an account, and none */
@@ -140,10 +143,12 @@ struct condition {
 	uint64_t in_calls_ns;	       /* likewise: time of that thread in calls */
 	struct condition_op *ops;      /* of lost_ns, by operation: in the view's room */
 	size_t n_ops;
-	uint64_t start_ns;		 /* 0: with this tick */
-	uint64_t end_ns;		 /* not 0: it is over */
-	enum finding_severity severity;	 /* 0: by the row's bands */
-	double confidence;		 /* beside what losses do to it */
+	uint64_t start_ns;		/* 0: with this tick */
+	uint64_t earlier_ns;		/* with .account: it also held so long before this tick, waits that end in it */
+	enum blame_class earlier;	/* likewise: the class of that time */
+	uint64_t end_ns;		/* not 0: it is over */
+	enum finding_severity severity; /* 0: by the row's bands */
+	double confidence;		/* beside what losses do to it */
 	uint64_t extra[CONDITION_EXTRA]; /* sums that .tell gets back */
 	struct finding_call example;	 /* start_ns 0: none but kept calls */
 	__u64 blame_ns[BLAME_COUNT];	 /* with .has_blame: of the calls concerned; else that of op's figures */

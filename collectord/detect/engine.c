@@ -325,6 +325,24 @@ static int detector_look(struct engine *e, struct process_memory *p, enum detect
 	return r;
 }
 
+/* What findings have of the time without calls, so that no other one counts it again. */
+static void view_told(struct process_memory *p, struct detector_view *view)
+{
+	uint64_t starved_ns = 0;
+
+	for (size_t i = 0; i < p->tracks.n; i++) {
+		const struct track *t = p->tracks.items[i];
+
+		if (t->number == DETECTOR_NUMBER_stalled)
+			view->stalled = t->state == TRACK_OPEN ? t->of : view->stalled;
+		if (t->number == DETECTOR_NUMBER_starved && t->state != TRACK_GATHERING && t->last_ns > view->called_ns)
+			starved_ns += t->quiet_lost_ns;
+	}
+	/* A finding that ended long ago is forgotten. */
+	p->starved_ns = view->calls ? 0 : MAX(p->starved_ns, starved_ns);
+	view->starved_ns = p->starved_ns;
+}
+
 static bool is_disturbed(const struct process_memory *p)
 {
 	for (size_t i = 0; i < p->tracks.n; i++)
@@ -369,6 +387,7 @@ static void engine_process_look(struct process_memory *p, void *data)
 	e->facts.is_ended = p->in_tick && p->in_tick->gone_ns;
 	view = view_of(p, tick);
 	view.lost = e->lost;
+	view_told(p, &view);
 	quality = view_quality(&view, tick, e->counted);
 	step = (struct track_tick){ .view = &view, .process = p, .facts = &e->facts };
 	for (int i = 0; i < DETECTOR_COUNT; i++) {

@@ -32,6 +32,7 @@ struct process_memory {
 	uint64_t first_call_ns;
 	uint64_t called_ns;		 /* end of the last tick with calls */
 	uint64_t gap_ns;		 /* longest time without calls between two ticks with some */
+	uint64_t starved_ns;		 /* lost since then, in findings of starved */
 	uint32_t children[CHILDREN_MAX]; /* that it forked, the latest */
 	size_t n_children;		 /* ever */
 	uint64_t seen_ns;		 /* end of the last tick with something of it */

@@ -5,6 +5,7 @@
  * The counterpart of hung_call between calls. A thread that sleeps, polls or waits for a socket may have nothing to do.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "detect/detector.h"
@@ -37,12 +38,10 @@ static const struct account_wait *longest_wait(const struct detector_view *view,
 	return longest;
 }
 
-/* The cause that the longest wait suggests; CAUSE_COUNT: none. */
-static enum cause_number known_cause(const struct detector_view *view, uint32_t tid, enum blame_class class)
+/* The cause that a wait suggests; CAUSE_COUNT: none. */
+static enum cause_number known_cause(const struct account_wait *wait)
 {
-	const struct account_wait *longest = longest_wait(view, tid, class);
-
-	switch (longest ? longest->kind : RESOURCE_NONE) {
+	switch (wait ? wait->kind : RESOURCE_NONE) {
 	case RESOURCE_GIL:
 		return CAUSE_GIL;
 	case RESOURCE_INODE:
@@ -57,23 +56,35 @@ static enum cause_number known_cause(const struct detector_view *view, uint32_t 
 	}
 }
 
+/* A thread other than the main thread may wait for a lock because its queue is empty. */
+static enum cause_number lock_cause(const struct detector_view *view, uint32_t tid, const struct account_wait *wait)
+{
+	if (known_cause(wait) == CAUSE_GIL)
+		return CAUSE_GIL;
+	return tid == view->process->tgid ? CAUSE_LOCK : CAUSE_COUNT;
+}
+
+/* The cause of a wait that ended. */
+static enum cause_number ended_cause(const struct detector_view *view, const struct account_wait *wait)
+{
+	if (wait->class == BLAME_BLOCK_IO)
+		return CAUSE_DISK;
+	return wait->class == BLAME_LOCK ? lock_cause(view, wait->tid, wait) : known_cause(wait);
+}
+
 /* The cause that a thread waits for all the time; CAUSE_COUNT: it does something else, or the cause is not known. */
 static enum cause_number stalled_cause(const struct detector_view *view, const struct driving *d)
 {
 	double most_ns = WAITS_RATIO * (double)d->account->wall_ns;
-	enum cause_number cause;
+	uint32_t tid = d->account->tid;
 
 	if ((double)d->between_ns[BLAME_BLOCK_IO] >= most_ns)
 		return CAUSE_DISK;
 	if ((double)d->between_ns[BLAME_OTHER] >= most_ns)
-		return known_cause(view, d->account->tid, BLAME_OTHER);
+		return known_cause(longest_wait(view, tid, BLAME_OTHER));
 	if ((double)d->between_ns[BLAME_LOCK] < most_ns)
 		return CAUSE_COUNT;
-	cause = known_cause(view, d->account->tid, BLAME_LOCK);
-	if (cause == CAUSE_GIL)
-		return cause;
-	/* A thread other than the main thread may wait for a lock because its queue is empty. */
-	return d->account->tid == view->process->tgid ? CAUSE_LOCK : CAUSE_COUNT;
+	return lock_cause(view, tid, longest_wait(view, tid, BLAME_LOCK));
 }
 
 /* Adds the wait of that thread to the condition. */
@@ -146,14 +157,64 @@ static void tell_waited(const struct account_wait *wait, const struct detector_f
 	}
 }
 
-static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+/*
+ * The wait of a driving thread that this finding is about, and which ended in this tick; NULL: none, or it is not
+ * known.
+ */
+static const struct account_wait *ended_wait(const struct detector_view *view, struct driving *ret)
+{
+	const struct account_wait *longest = NULL;
+
+	for (size_t i = 0; i < view->n_driving; i++)
+		for (size_t k = 0; k < view->n_waits; k++) {
+			const struct account_wait *w = &view->waits[k];
+
+			if (w->tid != view->accounts[i].tid || w->op || w->is_meanwhile || !w->count ||
+			    w->earlier_ns < QUIET_NS || (longest && w->max_ns <= longest->max_ns))
+				continue;
+			longest = w;
+			driving_of(&view->accounts[i], ret);
+		}
+	return longest;
+}
+
+/* The last part of the wait, and who ended it. */
+static size_t check_end(const struct detector_view *view, struct condition *ret)
+{
+	struct driving driving;
+	const struct account_wait *wait = ended_wait(view, &driving);
+	enum cause_number cause = wait ? ended_cause(view, wait) : CAUSE_COUNT;
+	struct condition c = { .confidence = 1, .severity = FINDING_LOW };
+
+	if (cause == CAUSE_COUNT || cause_get(cause) != view->stalled)
+		return 0;
+	if (cause != CAUSE_DISK)
+		c.confidence = DEMAND_CONFIDENCE;
+	condition_account(&c, &driving, 0, wait->ns);
+	c.of = cause_get(cause);
+	c.longest = *wait;
+	c.longest.ns = wait->ns + wait->earlier_ns;
+	if (wait->waker_tgid) {
+		c.who[c.n_who++] = (struct culprit){ .who = { .ns = c.longest.ns,
+							      .tgid = wait->waker_tgid,
+							      .uid = wait->waker_uid,
+							      .is_guarded = wait->is_waker_guarded },
+						     .tid = wait->waker_tid,
+						     .tid_ns = c.longest.ns };
+		memcpy(c.who[0].who.comm, wait->waker_comm, sizeof(c.who[0].who.comm));
+	}
+	*ret = c;
+	return 1;
+}
+
+static size_t check_on(const struct detector_view *view, struct condition *ret)
 {
 	uint64_t quiet_ns = view->to_ns - view->called_ns;
 	enum cause_number cause = CAUSE_COUNT;
 	struct driving first = { .account = NULL };
 	struct condition c = { .confidence = 1 };
 
-	if (!room || !view->called_ns || view->calls || view->n_in_flight ||
+	if (!view->called_ns || view->calls || view->n_in_flight ||
 	    quiet_ns <= MAX(QUIET_NS, QUIET_TIMES * view->gap_ns))
 		return 0;
 	for (size_t i = 0; i < view->n_driving; i++) {
@@ -178,12 +239,21 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 	if (cause != CAUSE_DISK)
 		c.confidence = DEMAND_CONFIDENCE;
 	condition_account(&c, &first, 0, view->wall_ns);
-	c.lost_total_ns = quiet_ns - view->gap_ns;
-	c.start_ns = view->called_ns;
+	c.lost_total_ns = quiet_ns - MIN(quiet_ns, view->gap_ns + view->starved_ns);
+	c.start_ns = view->called_ns + view->starved_ns;
 	c.of = cause_get(cause);
 	waited_set(view, &first, &c);
+	c.earlier_ns = c.longest.max_ns;
+	c.earlier = (enum blame_class)c.longest.class;
 	*ret = c;
 	return 1;
+}
+
+static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+{
+	size_t n = room ? check_on(view, ret) : 0;
+
+	return n == 0 && room && view->stalled ? check_end(view, ret) : n;
 }
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
@@ -200,6 +270,7 @@ const struct detector detector_stalled = {
 	.is_of_thread = true,
 	.is_of_cause = true,
 	.is_disturbing = true,
+	.has_culprits = true,
 	.check = check,
 	.tell = tell,
 };

@@ -38,6 +38,7 @@ struct verdict {
 /* Time that a thread lost to one cause. */
 struct starving {
 	uint64_t ns;
+	uint64_t earlier_ns; /* of .ns, before this tick */
 	uint64_t count;
 	double confidence_ns; /* sum of confidence * ns; weight_ns is the sum of the ns */
 	uint64_t weight_ns;
@@ -45,7 +46,8 @@ struct starving {
 	struct account_wait longest;
 	struct culprit who[CONDITION_CULPRITS];
 	size_t n_who;
-	const struct account_wait *most_wait; /* the wait with the most time; NULL: none */
+	const struct account_wait *most_wait;  /* the wait with the most time; NULL: none */
+	const struct account_wait *most_first; /* likewise, of this thread: the wait that led to it */
 	uint64_t most_ns;
 };
 
@@ -329,8 +331,12 @@ static void starved_wait_add(const struct detector_view *view, const struct acco
 	if (ns > s->most_ns) {
 		s->most_ns = ns;
 		s->most_wait = w;
+		s->most_first = first;
 	}
-	s->ns += is_of_class(w, tid) ? 0 : ns;
+	if (!is_of_class(w, tid)) {
+		s->ns += ns;
+		s->earlier_ns += MIN(first->earlier_ns, ns);
+	}
 	s->count += w->count;
 	s->confidence_ns += verdict.confidence * (double)ns;
 	s->weight_ns += ns;
@@ -355,6 +361,10 @@ static uint64_t thread_look(const struct detector_view *view, const struct drivi
 		if (w->is_meanwhile || !is_between(w, d->account->tid) ||
 		    (w->is_open && !is_of_class(w, d->account->tid)))
 			continue;
+		if (view->stalled && w->earlier_ns) { /* a finding of stalled has all of it */
+			disk_ns -= w->class == BLAME_BLOCK_IO ? MIN(disk_ns, w->ns) : 0;
+			continue;
+		}
 		starved_wait_add(view, w, all);
 		if (w->class == BLAME_BLOCK_IO)
 			*(w->kind == RESOURCE_WRITTEN ? &written_ns : &read_ns) += w->ns;
@@ -413,6 +423,10 @@ static void starved_condition(const struct detector_view *view, struct condition
 		.n_who = s->n_who,
 		.extra[0] = s->count,
 	};
+	if (s->most_wait) {
+		c->earlier_ns = s->earlier_ns;
+		c->earlier = (enum blame_class)s->most_first->class;
+	}
 	memcpy(c->who, s->who, sizeof(c->who));
 	chain_of(view, s->most_wait, &c->chain);
 	condition_account(c, d, 0, s->ns);

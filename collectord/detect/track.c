@@ -183,7 +183,7 @@ static uint64_t time_of(const struct track *t, const struct track_tick *tick)
 	return t->detector->is_of_thread && view->n_driving ? view->wall_ns : MAX(view->wall_ns, view->calls_ns);
 }
 
-static void track_account_add(struct track *t, const struct condition *c)
+static void track_account_add(struct track *t, const struct condition *c, uint64_t earlier_ns)
 {
 	struct detector_sums *s = &t->sums;
 
@@ -194,6 +194,7 @@ static void track_account_add(struct track *t, const struct condition *c)
 	s->is_accounted = true;
 	s->between_ns += c->between_ns;
 	s->in_calls_ns += c->in_calls_ns;
+	t->blame_ns[c->earlier] += earlier_ns;
 	for (size_t i = 0; i < c->account->parts.n; i++) {
 		const struct account_part *part = &c->account->parts.items[i];
 
@@ -202,14 +203,43 @@ static void track_account_add(struct track *t, const struct condition *c)
 	}
 }
 
-static int sums_add(struct track *t, const struct track_tick *tick)
+/* Time of this tick in which the process, or the thread that lost time, was there. */
+static uint64_t lived_ns(const struct track_tick *tick)
+{
+	const struct detector_view *view = tick->view;
+	const struct tick_process *in_tick = tick->process->in_tick;
+	uint64_t ns = view->wall_ns;
+
+	if (tick->condition->account)
+		return MIN(ns, tick->condition->account->wall_ns);
+	if (in_tick && in_tick->gone_ns > view->from_ns)
+		ns = MIN(ns, in_tick->gone_ns - view->from_ns);
+	return ns;
+}
+
+/* Where a condition that was not there before began. */
+static uint64_t began_ns(const struct track_tick *tick)
+{
+	const struct detector_view *view = tick->view;
+	const struct condition *c = tick->condition;
+	uint64_t from_ns = view->from_ns;
+
+	if (c->start_ns)
+		return c->start_ns;
+	if (c->account && !c->earlier_ns) /* the thread may have begun in this tick */
+		from_ns = MAX(from_ns, view->to_ns - MIN(view->to_ns, c->account->wall_ns));
+	return from_ns - MIN(from_ns, c->earlier_ns);
+}
+
+/* @earlier_ns: time before this tick in which it was present, too, and which was not added yet */
+static int sums_add(struct track *t, const struct track_tick *tick, uint64_t earlier_ns)
 {
 	const struct detector_view *view = tick->view;
 	const struct condition *c = tick->condition;
 	struct detector_sums *s = &t->sums;
 
-	s->present_ns += c->end_ns ? c->end_ns - t->from_ns : view->wall_ns;
-	s->time_ns += time_of(t, tick);
+	s->present_ns += c->end_ns ? c->end_ns - t->from_ns : lived_ns(tick) + earlier_ns;
+	s->time_ns += time_of(t, tick) + earlier_ns;
 	s->calls_ns += view->calls_ns;
 	s->calls += view->calls;
 	if (c->lost_total_ns)
@@ -223,7 +253,7 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 	t->confidence_ns += c->confidence * tick->quality * (double)c->lost_ns;
 	t->weight_ns += (double)c->lost_ns;
 	t->recent_lost_ns += (double)c->lost_ns;
-	track_account_add(t, c);
+	track_account_add(t, c, MIN(c->earlier_ns, earlier_ns));
 	track_thread_add(t, c->tid, c->lost_ns);
 	if (c->longest.ns > s->longest.ns)
 		s->longest = c->longest;
@@ -316,6 +346,7 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	t->recent_least_ns = again->recent_least_ns;
 	t->bucket_ns = again->bucket_ns;
 	t->last_ns = again->last_ns;
+	t->quiet_lost_ns = again->quiet_lost_ns;
 	t->told_ns = tick->view->to_ns;
 	t->state = TRACK_OPEN;
 	t->finding.end_ns = 0;
@@ -355,8 +386,11 @@ int track_advance(struct track *t, const struct track_tick *tick)
 	bool is_event = tick->condition && tick->condition->is_event;
 	bool is_present = is_event || (tick->condition && lost_ns > noise_ns);
 	enum finding_severity before = t->finding.severity;
+	uint64_t earlier_ns;
 	int r;
 
+	if (view->calls)
+		t->quiet_lost_ns = 0;
 	recent_decay(t, view->wall_ns);
 	t->recent_time_ns += time_ns;
 	t->recent_calls_ns += (double)view->calls_ns;
@@ -371,9 +405,13 @@ int track_advance(struct track *t, const struct track_tick *tick)
 	}
 
 	if (!t->sums.present_ns)
-		t->from_ns = tick->condition->start_ns ? tick->condition->start_ns : view->from_ns;
+		t->from_ns = t->last_ns = began_ns(tick);
+	earlier_ns = view->from_ns - MIN(view->from_ns, t->last_ns);
+	if (t->sums.present_ns)
+		earlier_ns = MIN(earlier_ns, tick->condition->earlier_ns);
 	t->last_ns = view->to_ns;
-	r = sums_add(t, tick);
+	t->quiet_lost_ns += view->calls ? 0 : tick->condition->lost_ns;
+	r = sums_add(t, tick, earlier_ns);
 	if (r < 0)
 		return r;
 	if (t->state == TRACK_GATHERING && (is_event || (is_full(t) && track_is_worth_telling(t))))

@@ -53,7 +53,8 @@ struct track {
 	double recent_least_ns;
 	double confidence_ns; /* sum of confidence times lost time; the sum of the latter: */
 	double weight_ns;
-	uint64_t base_lost_ns; /* lost_ns when it opened again, where it is told in total */
+	uint64_t base_lost_ns;	/* lost_ns when it opened again, where it is told in total */
+	uint64_t quiet_lost_ns; /* lost since the process's last tick with calls */
 	struct detector_sums sums;
 	uint64_t blame_ns[BLAME_COUNT]; /* of the accounts of threads that lost time, in calls and between them */
 	ARRAY(struct track_op) ops;

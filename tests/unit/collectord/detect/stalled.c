@@ -50,6 +50,9 @@ static const struct {
 	{ "computes", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 700, 20, "", 0, NULL },
 };
 
+/* Milliseconds of the last second in which a wait ends. */
+#define END_MS 800
+
 static const char names[RESOURCE_COUNT][ACCOUNT_PATH_BYTES] = {
 	[RESOURCE_PIPE] = "/data/my set", [RESOURCE_INODE] = "/data/my set", [RESOURCE_FILE_LOCK] = "/data/my set"
 };
@@ -144,9 +147,91 @@ static void check_pipe(void)
 	play_free(p);
 }
 
+/* A thread waits for so many seconds and a part of one, and goes on: one wait is told once, whole. */
+static const struct {
+	const char *name;
+	enum blame_class class;
+	enum resource_kind kind;
+	uint32_t waker;
+	int seconds;
+	const char *cause, *words;
+	uint64_t stalled_ms, starved_ms; /* lost, by findings of these kinds */
+} ends[] = {
+	{ "a pipe", BLAME_OTHER, RESOURCE_PIPE, 4720, 21, "loader", "python made no calls for a long time",
+	  21000 + END_MS, 0 },
+	{ "a pipe, shorter", BLAME_OTHER, RESOURCE_PIPE, 4720, 5, "", "", 0, 5000 + END_MS },
+	{ "a lock", BLAME_LOCK, RESOURCE_FUTEX, PLAY_PID, 30, "lock", "python made no calls for a long time",
+	  30000 + END_MS, 0 },
+	{ "a disk, as it goes on", BLAME_BLOCK_IO, RESOURCE_INODE, 0, 30, "disk",
+	  "python made no calls for a long time", 20000 + END_MS, 10000 },
+};
+
+static void ended(struct play *p, size_t i, int second)
+{
+	bool is_open = second < ends[i].seconds;
+	uint64_t ns = is_open ? S : END_MS * MS;
+	struct account *a = play_account(p, PLAY_PID, true);
+
+	play_between(a, ends[i].class, ns);
+	play_rest(a, S);
+	play_wait(p, &(struct account_wait){ .ns = ns,
+					     .max_ns = (uint64_t)second * S + ns,
+					     .earlier_ns = is_open ? 0 : (uint64_t)ends[i].seconds * S,
+					     .count = !is_open,
+					     .tid = PLAY_PID,
+					     .class = (uint8_t)ends[i].class,
+					     .kind = (uint8_t)ends[i].kind,
+					     .waker_tgid = is_open ? 0 : ends[i].waker,
+					     .waker_tid = is_open ? 0 : ends[i].waker,
+					     .waker_uid = PLAY_UID,
+					     .waker_comm = "python",
+					     .is_open = is_open });
+	if (!is_open)
+		play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+	CHECK_INT_EQ(ends[i].name, play_tick(p, S), 0);
+}
+
+static void check_ends(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct play *p = play_new(i);
+		const char *name = ends[i].name;
+		uint64_t lost_ns[2] = { 0 };
+		const struct finding *f;
+
+		p->but = "host_bound";
+		for (int second = 0; second < TRAINED; second++)
+			train(p, name, PLAY_PID);
+		for (int second = 0; second < ends[i].seconds; second++)
+			ended(p, i, second);
+		ended(p, i, ends[i].seconds);
+		for (int second = 0; second < TRAINED; second++)
+			train(p, name, PLAY_PID);
+		for (size_t k = 0; k < p->n_findings; k++) {
+			const struct finding *one = &p->findings[k];
+
+			lost_ns[strcmp(one->kind, "stalled") == 0] += one->lost_ns;
+			CHECK(name, one->lost_ns <= one->present_ns);
+			CHECK(name, one->present_ns <= (one->end_ns ? one->end_ns : p->now_ns) - one->start_ns);
+			CHECK_INT_EQ(name, one->blame_ns[ends[i].class], one->lost_ns);
+			CHECK(name, play_evidence(one, "lost_ratio") <= 1);
+		}
+		f = play_find(p, "stalled");
+		CHECK_STR_EQ(name, f ? f->cause.kind : "", ends[i].cause);
+		CHECK_STR_EQ(name, f ? f->title : "", ends[i].words);
+		CHECK_INT_EQ(name, f ? f->cause.pid : 0, f ? ends[i].waker : 0);
+		CHECK_INT_EQ(name, lost_ns[true], ends[i].stalled_ms * MS);
+		CHECK_INT_EQ(name, lost_ns[false], ends[i].starved_ms * MS);
+		play_free(p);
+	}
+}
+
 int main(void)
 {
 	check_pipe();
+}
+
+	check_ends();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct play *p = play_new(i);
 		const char *name = cases[i].name;
@@ -167,8 +252,11 @@ int main(void)
 		CHECK_INT_EQ(name, f ? f->severity : 0, cases[i].severity);
 		if (f) {
 			CHECK_INT_EQ(name, f->end_ns, 0);
-			CHECK_INT_EQ(name, f->start_ns, start_ns);
-			CHECK_INT_EQ(name, f->lost_ns, (uint64_t)(cases[i].seconds - cases[i].pause) * S);
+			/* Before, a finding of starved has the time of a disk. */
+			uint64_t told_ns = cases[i].class == BLAME_BLOCK_IO ? 10 * S : 0;
+
+			CHECK_INT_EQ(name, f->start_ns, start_ns + told_ns);
+			CHECK_INT_EQ(name, f->lost_ns, (uint64_t)(cases[i].seconds - cases[i].pause) * S - told_ns);
 			CHECK_INT_EQ(name, play_evidence(f, "quiet_ns"), f->lost_ns);
 			CHECK_STR_EQ(name, f->title, "python has stopped making calls");
 			CHECK_INT_EQ(name, f->cause.pid, 0);

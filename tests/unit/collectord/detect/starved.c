@@ -315,6 +315,9 @@ static void check_open(void)
 	CHECK_STR_EQ("open", f ? f->cause.kind : "", "loader");
 	CHECK_INT_EQ("waits of 2.6 s, as long as they were", f ? f->lost_ns % (2600 * MS) : 1, 0);
 	CHECK_INT_IN("waits of 2.6 s, as long as they were", f ? f->lost_ns : 0, 4 * 2600 * MS, 6 * 2600 * MS);
+	CHECK("seen while they lasted", f && f->lost_ns <= f->present_ns && f->present_ns <= p->now_ns - f->start_ns);
+	CHECK("their share", f && play_evidence(f, "lost_ratio") > 0.8 && play_evidence(f, "lost_ratio") <= 1);
+	CHECK_INT_IN("their class", f ? f->blame_ns[BLAME_OTHER] : 0, f ? f->lost_ns : 1, f ? f->present_ns : 1);
 	play_free(p);
 }
 
