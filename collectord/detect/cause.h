@@ -36,6 +36,7 @@ struct cause {
 	const char *title;		   /* behind the process's name */
 	enum blame_class takes;		   /* class whose time it takes; BLAME_ON_CPU: several */
 	const char *behind;		   /* before the processes to blame; NULL: none ever is */
+	const char *many;		   /* instead of .behind, where it is one of many processes; NULL: the same */
 	const char *own;		   /* where no process is known */
 	const struct cause_levels *levels; /* NULL: its detector's */
 };

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "detect/cause.h"
@@ -117,7 +118,16 @@ struct culprit {
 	struct tick_behind who; /* .ns: of all its threads */
 	uint32_t tid;		/* 0: not known */
 	uint64_t tid_ns;	/* of who.ns, since it is the thread with most */
+	uint32_t n; /* not 0: so many processes of this name and user are one culprit; who.tgid is one of the last */
 };
+
+/** culprit_is() - whether both are the same process, or of the same name where that is what counts */
+static inline bool culprit_is(const struct culprit *a, const struct culprit *b)
+{
+	if (!a->n || !b->n)
+		return a->who.tgid == b->who.tgid;
+	return a->who.uid == b->who.uid && memcmp(a->who.comm, b->who.comm, sizeof(a->who.comm)) == 0;
+}
 
 /** culprit_add() - more time of the same process: `ns`, of which one thread has `tid_ns` */
 static inline void culprit_add(struct culprit *c, uint64_t ns, uint32_t tid, uint64_t tid_ns)

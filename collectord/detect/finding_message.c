@@ -139,7 +139,8 @@ void finding_message_words(Ingero__V1__Cause *cause, uint32_t victim_pid)
 	const struct cause *c = d ? NULL : cause_find(cause->kind);
 	/* A process that waits for its own threads is named as the cause; one that triggered its own kill is not. */
 	bool has_processes = cause->processes && (cause->pid != victim_pid || c || (d && d->has_culprits));
-	const char *behind = d ? d->words.behind : c ? c->behind : NULL;
+	const char *many = c && cause->processes > 1 ? c->many : NULL;
+	const char *behind = many ? many : d ? d->words.behind : c ? c->behind : NULL;
 	const char *own = d ? d->words.own : c ? c->own : NULL;
 	const char *words = has_processes && behind ? behind : own;
 

@@ -285,22 +285,34 @@ static bool is_shared_lock(const struct detector_view *view, const struct accoun
 	return false;
 }
 
-static void who_add(struct starving *s, const struct account_wait *w, uint64_t ns)
+/* Whether an earlier wait of the tick that the same thread was in was ended by the same process. */
+static bool is_again(const struct detector_view *view, const struct account_wait *w)
 {
+	for (const struct account_wait *other = view->waits; other < w; other++)
+		if (other->waker_tgid == w->waker_tgid && other->tid == w->tid && !other->is_meanwhile)
+			return true;
+	return false;
+}
+
+/* @is_by_name: processes come and go, each for one wait: those of one name are one culprit */
+static void who_add(const struct detector_view *view, struct starving *s, const struct account_wait *w, uint64_t ns,
+		    bool is_by_name)
+{
+	struct culprit who = { .who = { .tgid = w->waker_tgid, .uid = w->waker_uid, .is_guarded = w->is_waker_guarded },
+			       .n = is_by_name };
 	size_t at = 0;
 
 	if (!w->waker_tgid)
 		return;
-	while (at < s->n_who && s->who[at].who.tgid != w->waker_tgid)
+	memcpy(who.who.comm, w->waker_comm, sizeof(who.who.comm));
+	while (at < s->n_who && !culprit_is(&s->who[at], &who))
 		at++;
 	if (at == CONDITION_CULPRITS)
 		return;
-	if (at == s->n_who) {
-		s->who[s->n_who++] = (struct culprit){
-			.who = { .tgid = w->waker_tgid, .uid = w->waker_uid, .is_guarded = w->is_waker_guarded }
-		};
-		memcpy(s->who[at].who.comm, w->waker_comm, sizeof(s->who[at].who.comm));
-	}
+	if (at == s->n_who)
+		s->who[s->n_who++] = who;
+	else if (is_by_name && !is_again(view, w))
+		s->who[at].n++;
 	culprit_add(&s->who[at], ns, w->waker_tid, ns);
 }
 
@@ -345,7 +357,7 @@ static void starved_wait_add(const struct detector_view *view, const struct acco
 		s->longest = *w;
 		s->longest.ns = MAX(ended_ns(w), 1);
 	}
-	who_add(s, w, ns);
+	who_add(view, s, w, ns, verdict.cause == CAUSE_TOOL);
 }
 
 /* Return: total time lost */

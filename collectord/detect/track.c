@@ -118,8 +118,10 @@ static void track_culprit_add(struct track *t, const struct culprit *more)
 	for (size_t i = 0; i < t->n_culprits; i++) {
 		struct culprit *here = &t->culprits[i].by;
 
-		if (here->who.tgid == who->tgid) {
+		if (culprit_is(here, more)) {
 			culprit_add(here, who->ns, more->tid, more->tid_ns);
+			here->n += more->n - (more->n && here->who.tgid == who->tgid);
+			here->who.tgid = who->tgid;
 			here->who.uid = who->uid;
 			here->who.is_guarded = who->is_guarded;
 			memcpy(here->who.comm, who->comm, sizeof(who->comm));

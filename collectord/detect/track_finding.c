@@ -67,7 +67,7 @@ static const struct track_op *op_most(const struct track *t)
 static void cause_name(struct finding_cause *cause, const struct culprit *by)
 {
 	cause->pid = by->who.tgid;
-	cause->tid = (double)by->tid_ns >= THREAD_RATIO * (double)by->who.ns ? by->tid : 0;
+	cause->tid = by->n <= 1 && (double)by->tid_ns >= THREAD_RATIO * (double)by->who.ns ? by->tid : 0;
 	cause->uid = by->who.uid;
 	cause->is_guarded = by->who.is_guarded;
 	memcpy(cause->comm, by->who.comm, sizeof(cause->comm));
@@ -376,7 +376,8 @@ static void track_cause_fill(struct track *t, const struct track_tick *tick)
 
 		if (who->tgid == f->cause.pid)
 			s->culprit_ns = who->ns;
-		s->n_culprits += (double)who->ns >= CULPRIT_LEAST_RATIO * (double)t->behind_ns;
+		if ((double)who->ns >= CULPRIT_LEAST_RATIO * (double)t->behind_ns)
+			s->n_culprits += MAX(t->culprits[i].by.n, 1);
 	}
 	f->cause.processes = s->n_culprits;
 	f->cause.share = share_of(t, s->culprit_ns);

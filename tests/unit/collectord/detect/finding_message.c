@@ -246,6 +246,12 @@ static void check_words(void)
 		  "lock: waits for a lock released by its own thread 4715" },
 		{ "a socket", "network", 6603, 0, 1, "waits for a socket from", "network",
 		  "network: waits for a socket from logrotate (pid 6603)" },
+		{ "a child", "tool", 6603, 0, 1, "waits for its child process", "",
+		  "tool: waits for its child process logrotate (pid 6603)" },
+		{ "one of many children", "tool", 6603, 0, 39, "waits for its child processes, such as", "",
+		  "tool: waits for its child processes, such as logrotate (pid 6603)" },
+		{ "one of several workers", "loader", 6603, 0, 2, "waits for data from", "",
+		  "loader: waits for data from logrotate (pid 6603)" },
 		{ "of Ingero", "coincidence", 0, 0, 0, "", "", "coincidence" },
 	};
 

@@ -348,6 +348,57 @@ static void check_several(void)
 	play_free(p);
 }
 
+/* Programs that are started again and again, each time with a number of its own, are one cause by their name. */
+static void check_children(void)
+{
+	static const struct {
+		const char *name, *other; /* of every fifth child */
+		const char *comm;
+		double share;
+		uint32_t processes;
+	} rows[] = {
+		{ "one program", "sh", "sh", 1, 100 },
+		{ "another one now and then", "git", "sh", 0.8, 100 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		const struct finding *f;
+		uint32_t pid = WORKER;
+
+		for (int second = 0; second < BEGIN - 1 + 20; second++) {
+			waiting_second(p, BLAME_OTHER, 900 * MS);
+			for (int k = 0; k < 5; k++) {
+				struct account_wait wait = { .ns = 180 * MS,
+							     .max_ns = 180 * MS,
+							     .count = 1,
+							     .tid = MAIN,
+							     .class = BLAME_OTHER,
+							     .kind = RESOURCE_CHILD,
+							     .resource = pid,
+							     .waker_tgid = pid,
+							     .waker_tid = pid,
+							     .waker_uid = PLAY_UID };
+
+				(void)snprintf(wait.waker_comm, sizeof(wait.waker_comm), "%s",
+					       k ? "sh" : rows[i].other);
+				play_fork(p, pid++);
+				play_wait(p, &wait);
+			}
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(rows[i].name, f ? f->cause.kind : "", "tool");
+		CHECK_STR_EQ(rows[i].name, f ? f->cause.comm : "", rows[i].comm);
+		CHECK_INT_EQ(rows[i].name, f ? f->cause.processes : 0, rows[i].processes);
+		CHECK_INT_EQ(rows[i].name, f ? (int)(f->cause.share * 1000 + 0.5) : 0, (int)(rows[i].share * 1000));
+		CHECK_INT_EQ("the last of them", f ? f->cause.pid : 0, pid - 5 + (i == 1));
+		CHECK_INT_EQ(rows[i].name, f ? f->cause.others[0].pid : 1, 0);
+		CHECK_INT_EQ(rows[i].name, p->n_findings, 1);
+		play_free(p);
+	}
+}
+
 /* Threads of the process that hold its GIL, in milliseconds of a second each: the one that holds it mostly is named. */
 static void check_threads(void)
 {
@@ -732,6 +783,7 @@ int main(void)
 	check_paths();
 	check_open();
 	check_several();
+	check_children();
 	check_threads();
 	check_hops();
 	check_chains();
