@@ -82,8 +82,8 @@ struct account_wait {
 	uint64_t resource;
 	uint32_t device;
 	uint32_t tid;
-	uint32_t op; /* 0: between calls */
-	uint32_t waker_tgid;
+	uint32_t op;	     /* 0: between calls */
+	uint32_t waker_tgid; /* 0: nobody known, or, with .waker_comm, children of that name */
 	uint32_t waker_tid;
 	uint32_t waker_uid;
 	uint8_t class;

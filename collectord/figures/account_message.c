@@ -89,6 +89,31 @@ static bool wait_is_of(const struct account_process *process, const struct accou
 	return wait->op == part->op || (part->op == 0 && !account_has_op(account, wait->op));
 }
 
+/*
+ * The wait whose waker also ended a wait that was told before it ended; itself where that is not known, or is no
+ * matter. One that was told before its end has no count.
+ */
+static const struct account_wait *wait_with_waker(const struct account_process *process,
+						  const struct account_wait *wait)
+{
+	const struct account_wait *one = NULL;
+
+	if (wait->waker_tgid || wait->count || !wait->resource)
+		return wait;
+	for (size_t i = 0; i < process->n_waits; i++) {
+		const struct account_wait *w = &process->waits[i];
+
+		if (!w->waker_tgid || w->resource != wait->resource || w->device != wait->device ||
+		    w->kind != wait->kind || w->class != wait->class || w->tid != wait->tid || w->op != wait->op ||
+		    w->is_meanwhile)
+			continue;
+		if (one && (w->waker_tgid != one->waker_tgid || w->waker_tid != one->waker_tid))
+			return wait;
+		one = w;
+	}
+	return one ? one : wait;
+}
+
 static int slices_of_waits(const struct account_process *process, const struct account *account,
 			   const struct account_part *part, slice_list *slices)
 {
@@ -99,16 +124,16 @@ static int slices_of_waits(const struct account_process *process, const struct a
 		if (wait_is_of(process, account, part, &process->waits[i]))
 			sum_ns += process->waits[i].ns;
 	for (size_t i = 0; sum_ns && i < process->n_waits && r == 0; i++) {
-		const struct account_wait *wait = &process->waits[i];
-		struct slice slice = { .ns = scaled_ns(wait->ns, part->ns, sum_ns), .kind = wait->kind, .wait = wait };
+		const struct account_wait *wait = &process->waits[i], *ended = wait_with_waker(process, wait);
+		struct slice slice = { .ns = scaled_ns(wait->ns, part->ns, sum_ns), .kind = wait->kind, .wait = ended };
 
 		if (!wait_is_of(process, account, part, wait) || (!wait->kind && !wait->waker_tgid))
 			continue;
 		account_wait_name(wait, slice.name);
 		memcpy(slice.device, wait->device_name, sizeof(slice.device));
-		if (wait->waker_tgid)
-			waker_set(process, wait->waker_tgid, wait->waker_tid, wait->waker_uid, wait->is_waker_guarded,
-				  wait->waker_comm, &slice);
+		if (ended->waker_tgid || ended->waker_comm[0])
+			waker_set(process, ended->waker_tgid, ended->waker_tid, ended->waker_uid,
+				  ended->is_waker_guarded, ended->waker_comm, &slice);
 		r = slice_add(slices, &slice);
 	}
 	return r;

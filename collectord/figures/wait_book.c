@@ -383,6 +383,25 @@ static int waits_tell(const struct wait_book *b, bool is_tick, const struct acco
 	return 0;
 }
 
+/* Processes that are waited for come and go: their name remains. */
+static struct account_wait wait_name_sum_of(const struct account_wait *w)
+{
+	struct account_wait sum = wait_sum_of(w);
+
+	if (w->kind != RESOURCE_CHILD || !w->waker_comm[0])
+		return sum;
+	sum.waker_uid = w->waker_uid;
+	sum.is_waker_guarded = w->is_waker_guarded;
+	memcpy(sum.waker_comm, w->waker_comm, sizeof(sum.waker_comm));
+	return sum;
+}
+
+static bool is_same_name(const struct account_wait *a, const struct account_wait *b)
+{
+	return a->waker_uid == b->waker_uid && a->is_waker_guarded == b->is_waker_guarded &&
+	       memcmp(a->waker_comm, b->waker_comm, sizeof(a->waker_comm)) == 0;
+}
+
 void wait_list_fold(struct wait_list *list, size_t singly, size_t most)
 {
 	size_t n = list->n;
@@ -392,10 +411,10 @@ void wait_list_fold(struct wait_list *list, size_t singly, size_t most)
 	list->n = MIN(singly, n);
 	for (size_t i = list->n; i < n; i++) {
 		const struct account_wait wait = list->items[i];
-		struct account_wait *sum = NULL, whose = wait_sum_of(&wait);
+		struct account_wait *sum = NULL, whose = wait_name_sum_of(&wait);
 
 		for (size_t k = singly; k < list->n && !sum; k++)
-			if (is_same_wait(&list->items[k], &whose))
+			if (is_same_wait(&list->items[k], &whose) && is_same_name(&list->items[k], &whose))
 				sum = &list->items[k];
 		if (!sum) {
 			sum = &list->items[list->n++];

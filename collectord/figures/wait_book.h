@@ -50,7 +50,7 @@ void wait_book_opened(struct wait_book *book, uint64_t reading);
  * wait_list_fold() - shorten a list by merging waits
  * @list: sorted, longest first; stays sorted
  * @singly: number of waits that stay; the others are merged into one for each thread, operation, class and kind of
- *          resource
+ *          resource; those for children by their name and user, too, without their numbers
  * @most: maximum length: a longer list keeps its longest waits; a list within it is not changed
  */
 void wait_list_fold(struct wait_list *list, size_t singly, size_t most);

@@ -54,6 +54,12 @@ static bool may_name(uint32_t uid, bool is_guarded, void *data)
 		.tid = (t), .class = BLAME_OTHER, .kind = RESOURCE_PIPE, .ns = (ms)*MS, .waker_tgid = (waker),         \
 		.waker_tid = (waker), .waker_uid = (owner), .waker_comm = "python"                                     \
 	}
+#define PIPE_OF(number, ms, waker)                                                                                     \
+	{                                                                                                              \
+		.tid = 11, .class = BLAME_OTHER, .kind = RESOURCE_PIPE, .ns = (ms)*MS, .count = 1,                     \
+		.resource = (number), .waker_tgid = (waker), .waker_tid = (waker), .waker_uid = READER,                \
+		.waker_comm = "python"                                                                                 \
+	}
 #define DID(t, ms, c, k, waker, owner)                                                                                 \
 	{                                                                                                              \
 		.is_meanwhile = true, .tid = (t), .class = BLAME_##c, .kind = RESOURCE_##k, .ns = (ms)*MS,             \
@@ -88,6 +94,49 @@ static const struct {
 		       .waker_uid = READER,
 		       .waker_comm = "python" } },
 	  .text = "between network 50 pipe(pipe:[77]) by python 4720/4720; between on_cpu 40; between network 10; " },
+	{ .name = "a pipe and its writer, who had not yet ended the wait when most of it was told",
+	  .tid = 11,
+	  .parts = { BETWEEN(OTHER, 60) },
+	  .waits = { { .tid = 11, .class = BLAME_OTHER, .kind = RESOURCE_PIPE, .ns = 50 * MS, .resource = 77 },
+		     { .tid = 11,
+		       .class = BLAME_OTHER,
+		       .kind = RESOURCE_PIPE,
+		       .ns = 8 * MS,
+		       .count = 1,
+		       .resource = 77,
+		       .waker_tgid = 4720,
+		       .waker_tid = 4720,
+		       .waker_uid = READER,
+		       .waker_comm = "python" } },
+	  .text = "between other 58 pipe(pipe:[77]) by python 4720/4720; between other 2; " },
+	{ .name = "of two writers it is not known who ended it; nor who ended those that nobody is known to have ended",
+	  .tid = 11,
+	  .parts = { BETWEEN(OTHER, 60) },
+	  .waits = { { .tid = 11, .class = BLAME_OTHER, .kind = RESOURCE_PIPE, .ns = 30 * MS, .resource = 77 },
+		     PIPE_OF(77, 8, 4720),
+		     PIPE_OF(77, 7, 4721),
+		     { .tid = 11,
+		       .class = BLAME_OTHER,
+		       .kind = RESOURCE_PIPE,
+		       .ns = 6 * MS,
+		       .count = 3,
+		       .resource = 78 },
+		     PIPE_OF(78, 5, 4721) },
+	  .text = "between other 30 pipe(pipe:[77]); between other 8 pipe(pipe:[77]) by python 4720/4720; between "
+		  "other "
+		  "7 pipe(pipe:[77]) by python 4721/4721; between other 6 pipe(pipe:[78]); between other 5 "
+		  "pipe(pipe:[78]) by python 4721/4721; between other 4; " },
+	{ .name = "children of which only the name is known",
+	  .tid = 11,
+	  .parts = { BETWEEN(OTHER, 60) },
+	  .waits = { { .tid = 11,
+		       .class = BLAME_OTHER,
+		       .kind = RESOURCE_CHILD,
+		       .ns = 50 * MS,
+		       .waker_uid = READER,
+		       .waker_comm = "sh" },
+		     CHILD(9, 10, "sh") },
+	  .text = "between other 50 child() by sh 0/0 uid 1000; between other 10 child() by sh 9/9; " },
 	{ .name = "waits of another thread, operation, class or place are not this part's",
 	  .tid = 11,
 	  .parts = { BETWEEN(LOCK, 60), IN(SYNC, LOCK, 40) },

@@ -228,6 +228,35 @@ static void long_lists_are_folded(void)
 	}
 }
 
+/* Of children the name remains: each has a number of its own, and most have the same name. */
+static void children_are_folded_by_name(void)
+{
+	static const char *const comms[] = { "sh", "git", "sh", "sh" };
+	CLEANUP(list_done) struct wait_list list = { .n = 0 };
+
+	for (uint32_t k = 0; k < 40; k++) {
+		struct account_wait w = { .ns = (1000 - k) * MS,
+					  .count = 1,
+					  .tid = MAIN,
+					  .waker_tgid = LOADER + k,
+					  .waker_tid = LOADER + k,
+					  .waker_uid = 1000,
+					  .class = BLAME_OTHER,
+					  .kind = RESOURCE_CHILD };
+
+		(void)snprintf(w.waker_comm, sizeof(w.waker_comm), "%s", comms[k % ARRAY_SIZE(comms)]);
+		CHECK_INT_EQ("children", ARRAY_PUSH(&list, w), 0);
+	}
+	wait_list_fold(&list, 4, 8);
+	CHECK_INT_EQ("four and two names", list.n, 6);
+	for (size_t k = 0; k < 2 && list.n == 6; k++) {
+		CHECK_STR_EQ("name", list.items[k].waker_comm, comms[k]);
+		CHECK_INT_EQ("name", list.items[k].waker_uid, 1000);
+		CHECK_INT_EQ("name", list.items[k].waker_tgid, 0);
+		CHECK_INT_EQ("name", list.items[k].count, k ? 9 : 27);
+	}
+}
+
 /* ---- a wait that goes on ---- */
 
 /* Second by second: what the kernel half says of a wait, and what of it is told. 20 s in all, as in the row. */
@@ -370,6 +399,7 @@ int main(void)
 	memory_has_an_end();
 	sums_have_an_end();
 	long_lists_are_folded();
+	children_are_folded_by_name();
 	open_waits_are_told_once();
 	open_waits_are_bounded();
 	names_are_those_of_the_kind();
