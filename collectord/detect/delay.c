@@ -63,6 +63,8 @@ static const char *advice_found(const Ingero__V1__Summary *summary, uint32_t pid
 {
 	const Ingero__V1__Finding *most = NULL;
 
+	if (takes == BLAME_OTHER)
+		return NULL; /* a finding of that class knows what was waited for between calls, not what this is */
 	for (size_t i = 0; i < summary->n_findings; i++) {
 		const Ingero__V1__Finding *f = summary->findings[i];
 

@@ -385,6 +385,7 @@ static void engine_process_look(struct process_memory *p, void *data)
 		return;
 
 	e->facts.is_ended = p->in_tick && p->in_tick->gone_ns;
+	process_memory_waits(p);
 	view = view_of(p, tick);
 	view.lost = e->lost;
 	view_told(p, &view);

@@ -133,6 +133,21 @@ const char *finding_class_field(enum blame_class class)
 	return class == BLAME_ON_CPU ? "" : fields[class];
 }
 
+/* The class that a wait for data takes depends on what its thread waits for. */
+static enum blame_class takes_of(const struct cause *c, const Ingero__V1__Resource *resource)
+{
+	static const enum blame_class classes[RESOURCE_COUNT] = {
+		[RESOURCE_PIPE] = BLAME_OTHER,
+		[RESOURCE_CHILD] = BLAME_OTHER,
+		[RESOURCE_FUTEX] = BLAME_LOCK,
+	};
+
+	for (int kind = 0; kind < RESOURCE_COUNT && c->takes == BLAME_ON_CPU && resource; kind++)
+		if (classes[kind] && strcmp(account_resource_name((enum resource_kind)kind), resource->kind) == 0)
+			return classes[kind];
+	return c->takes;
+}
+
 void finding_message_words(Ingero__V1__Cause *cause, uint32_t victim_pid)
 {
 	const struct detector *d = detector_find(cause->kind);
@@ -145,7 +160,9 @@ void finding_message_words(Ingero__V1__Cause *cause, uint32_t victim_pid)
 	const char *words = has_processes && behind ? behind : own;
 
 	cause->words = (char *)(uintptr_t)(words ? words : "");
-	cause->takes = (char *)(uintptr_t)(d ? finding_class_field(d->takes) : c ? finding_class_field(c->takes) : "");
+	cause->takes = (char *)(uintptr_t)(d   ? finding_class_field(d->takes)
+					   : c ? finding_class_field(takes_of(c, cause->resource))
+					       : "");
 }
 
 static Ingero__V1__Cause *cause_message(const struct finding_cause *from, uint32_t victim_pid, struct arena *arena)
@@ -163,11 +180,11 @@ static Ingero__V1__Cause *cause_message(const struct finding_cause *from, uint32
 	GUARDED_TELL(c, from->is_guarded, INGERO__V1__CAUSE);
 	c->share = from->share;
 	c->processes = MAX(from->processes, from->pid != 0);
+	if (!c->kind || !c->comm || !others_fill(from, arena, c) || !chain_fill(&from->chain, arena, c) ||
+	    !resource_fill(&from->longest, arena, c))
+		return NULL;
 	finding_message_words(c, victim_pid);
-	return c->kind && c->comm && others_fill(from, arena, c) && chain_fill(&from->chain, arena, c) &&
-			       resource_fill(&from->longest, arena, c)
-		       ? c
-		       : NULL;
+	return c;
 }
 
 static bool evidence_fill(const struct finding *f, struct arena *arena, Ingero__V1__Finding *m)

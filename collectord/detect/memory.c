@@ -165,6 +165,23 @@ int process_memory_early(struct process_memory *p, const struct tick *tick)
 	return 0;
 }
 
+void process_memory_waits(struct process_memory *p)
+{
+	for (size_t i = 0; p->in_tick && i < p->in_tick->waits.n; i++) {
+		const struct account_wait *w = &p->in_tick->waits.items[i];
+		struct account_wait *known = NULL;
+
+		if (w->op || w->is_meanwhile)
+			continue;
+		if (w->kind == RESOURCE_INODE && w->name[0])
+			known = &p->known[KNOWN_READ];
+		else if (w->class == BLAME_MEMORY && w->device_name[0])
+			known = &p->known[KNOWN_FAULTED];
+		if (known && (!known->ns || w->max_ns > known->max_ns))
+			*known = *w;
+	}
+}
+
 void process_memory_learn(struct process_memory *p, const struct tick *tick, bool is_quiet)
 {
 	uint64_t wall_ns = tick->to_ns > tick->from_ns ? tick->to_ns - tick->from_ns : 1;

@@ -28,6 +28,11 @@
 	(MEASURED(BLAME_LOCK) | MEASURED(BLAME_BLOCK_IO) | MEASURED(BLAME_MEMORY) | MEASURED(BLAME_NETWORK) |          \
 	 MEASURED(BLAME_OTHER))
 
+enum extra {
+	EXTRA_WAITS,
+	EXTRA_WAITED_NS, /* of these; the others are too short to be told singly */
+};
+
 /* Result for one wait. */
 struct verdict {
 	enum cause_number cause; /* CAUSE_COUNT: no loss */
@@ -424,6 +429,16 @@ static void chain_of(const struct detector_view *view, const struct account_wait
 	}
 }
 
+/* The longest wait of a thread for a disk or for memory so far; NULL: not known, or another cause. */
+static const struct account_wait *known_wait(const struct detector_view *view, uint32_t tid, const struct cause *cause)
+{
+	const struct account_wait *known = cause == cause_get(CAUSE_DISK)     ? &view->known[KNOWN_READ]
+					   : cause == cause_get(CAUSE_MEMORY) ? &view->known[KNOWN_FAULTED]
+									      : NULL;
+
+	return known && known->ns && known->tid == tid ? known : NULL;
+}
+
 static void starved_condition(const struct detector_view *view, struct condition *c, const struct driving *d,
 			      const struct starving *s, const struct cause *cause)
 {
@@ -433,8 +448,15 @@ static void starved_condition(const struct detector_view *view, struct condition
 		.longest = s->longest,
 		.most = s->most,
 		.n_who = s->n_who,
-		.extra[0] = s->count,
+		.extra[EXTRA_WAITS] = s->count,
+		.extra[EXTRA_WAITED_NS] = s->weight_ns,
 	};
+	const struct account_wait *known = s->longest.ns ? NULL : known_wait(view, d->account->tid, cause);
+
+	if (known) {
+		c->longest = *known;
+		c->longest.ns = 1; /* the longest of this tick, if there is any, is preferred */
+	}
 	if (s->most_wait) {
 		c->earlier_ns = s->earlier_ns;
 		c->earlier = (enum blame_class)s->most_first->class;
@@ -483,8 +505,10 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	detector_title_between(f, cause->title);
 	detector_evidence(f, "waited_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	detector_evidence_time(f, s);
-	detector_evidence(f, "waits", (double)s->extra[0], FINDING_UNIT_COUNT);
-	detector_evidence(f, "longest_wait_ns", (double)s->longest.max_ns, FINDING_UNIT_NS);
+	if (wait_is_most(s->extra[EXTRA_WAITED_NS], s->lost_ns)) {
+		detector_evidence(f, "waits", (double)s->extra[EXTRA_WAITS], FINDING_UNIT_COUNT);
+		detector_evidence(f, "longest_wait_ns", (double)s->longest.max_ns, FINDING_UNIT_NS);
+	}
 	if (s->n_culprits) {
 		detector_evidence(f, "culprit_ns", (double)s->culprit_ns, FINDING_UNIT_NS);
 		detector_evidence(f, "culprits", s->n_culprits, FINDING_UNIT_COUNT);

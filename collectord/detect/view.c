@@ -38,6 +38,7 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		.measured = tick->measured,
 	};
 
+	view.known = p->known;
 	view.called_ns = p->called_ns;
 	view.gap_ns = p->gap_ns;
 	view.children = p->children;

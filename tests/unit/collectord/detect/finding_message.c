@@ -222,47 +222,60 @@ static void check_words(void)
 		const char *kind;
 		uint32_t pid, tid, processes;
 		const char *words, *takes, *cause;
+		const char *resource; /* what was waited for; NULL: not known */
 	} cases[] = {
 		{ "one", "cpu_contention", 6603, 0, 1, "behind", "runnable",
-		  "cpu_contention: behind logrotate (pid 6603)" },
+		  "cpu_contention: behind logrotate (pid 6603)", NULL },
 		{ "itself", "cpu_contention", 4711, 0, 1, "behind", "runnable",
-		  "cpu_contention: behind its own other threads" },
+		  "cpu_contention: behind its own other threads", NULL },
 		{ "hidden", "cpu_contention", 0, 0, 1, "behind", "runnable",
-		  "cpu_contention: behind another user's process" },
-		{ "nobody known", "cpu_contention", 0, 0, 0, "", "runnable", "cpu_contention" },
-		{ "a quota", "cpu_quota", 0, 0, 0, "out of its CPU quota", "quota", "cpu_quota: out of its CPU quota" },
-		{ "killed for another", "oom_kill", 6603, 0, 1, "through", "",
-		  "oom_kill: through logrotate (pid 6603)" },
-		{ "killed for itself", "oom_kill", 4711, 0, 1, "", "", "oom_kill" },
-		{ "copies", "memcpy_share", 0, 0, 0, "", "", "memcpy_share" },
+		  "cpu_contention: behind another user's process", NULL },
+		{ "nobody known", "cpu_contention", 0, 0, 0, "", "runnable", "cpu_contention", NULL },
+		{ "a quota", "cpu_quota", 0, 0, 0, "out of its CPU quota", "quota",
+		  "cpu_quota: out of its CPU quota", NULL },
+		{ "killed for another", "oom_kill", 6603, 0, 1, "through", "", "oom_kill: through logrotate (pid 6603)",
+		  NULL },
+		{ "killed for itself", "oom_kill", 4711, 0, 1, "", "", "oom_kill", NULL },
+		{ "copies", "memcpy_share", 0, 0, 0, "", "", "memcpy_share", NULL },
 		{ "a worker", "loader", 6603, 0, 1, "waits for data from", "",
-		  "loader: waits for data from logrotate (pid 6603)" },
+		  "loader: waits for data from logrotate (pid 6603)", NULL },
 		{ "its own threads", "gil", 4711, 0, 1, "waits for the GIL held by", "lock",
-		  "gil: waits for the GIL held by its own other threads" },
+		  "gil: waits for the GIL held by its own other threads", NULL },
 		{ "a thread of its own", "gil", 4711, 4715, 1, "waits for the GIL held by", "lock",
-		  "gil: waits for the GIL held by its own thread 4715" },
-		{ "a disk", "disk", 0, 0, 0, "waits for a disk", "block_io", "disk: waits for a disk" },
+		  "gil: waits for the GIL held by its own thread 4715", NULL },
+		{ "a disk", "disk", 0, 0, 0, "waits for a disk", "block_io", "disk: waits for a disk", NULL },
 		{ "a lock", "lock", 4711, 4715, 1, "waits for a lock released by", "lock",
-		  "lock: waits for a lock released by its own thread 4715" },
+		  "lock: waits for a lock released by its own thread 4715", NULL },
 		{ "a socket", "network", 6603, 0, 1, "waits for a socket from", "network",
-		  "network: waits for a socket from logrotate (pid 6603)" },
+		  "network: waits for a socket from logrotate (pid 6603)", NULL },
 		{ "a child", "tool", 6603, 0, 1, "waits for its child process", "",
-		  "tool: waits for its child process logrotate (pid 6603)" },
+		  "tool: waits for its child process logrotate (pid 6603)", NULL },
 		{ "one of many children", "tool", 6603, 0, 39, "waits for its child processes, such as", "",
-		  "tool: waits for its child processes, such as logrotate (pid 6603)" },
+		  "tool: waits for its child processes, such as logrotate (pid 6603)", NULL },
 		{ "one of several workers", "loader", 6603, 0, 2, "waits for data from", "",
-		  "loader: waits for data from logrotate (pid 6603)" },
-		{ "of Ingero", "coincidence", 0, 0, 0, "", "", "coincidence" },
+		  "loader: waits for data from logrotate (pid 6603)", NULL },
+		{ "a child, whose end is waited for", "tool", 6603, 0, 1, "waits for its child process", "other",
+		  "tool: waits for its child process logrotate (pid 6603)", "child" },
+		{ "a worker, through a pipe", "loader", 6603, 0, 1, "waits for data from", "other",
+		  "loader: waits for data from logrotate (pid 6603)", "pipe" },
+		{ "a worker, through shared memory", "loader", 6603, 0, 1, "waits for data from", "lock",
+		  "loader: waits for data from logrotate (pid 6603)", "futex" },
+		{ "a disk, by a file", "disk", 0, 0, 0, "waits for a disk", "block_io", "disk: waits for a disk",
+		  "inode" },
+		{ "of Ingero", "coincidence", 0, 0, 0, "", "", "coincidence", NULL },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		Ingero__V1__Finding m = INGERO__V1__FINDING__INIT;
 		Ingero__V1__Cause cause = INGERO__V1__CAUSE__INIT;
+		Ingero__V1__Resource resource = INGERO__V1__RESOURCE__INIT;
 		CLEANUP(buf_done) struct buf out = BUF_INIT;
 
 		m.pid = 4711;
 		m.uid = 1000;
 		m.cause = &cause;
+		resource.kind = (char *)(uintptr_t)cases[i].resource;
+		cause.resource = cases[i].resource ? &resource : NULL;
 		cause.kind = (char *)(uintptr_t)cases[i].kind;
 		cause.pid = cases[i].pid;
 		cause.tid = cases[i].tid;

@@ -229,8 +229,6 @@ static void check_ends(void)
 int main(void)
 {
 	check_pipe();
-}
-
 	check_ends();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct play *p = play_new(i);

@@ -646,6 +646,65 @@ static void check_short_waits(void)
 	}
 }
 
+/*
+ * Most waits for a disk are too short to be told singly: the file is that of the longest so far, even of the time
+ * before it is looked at; how many they were and how long the longest was is told only where it is known of most.
+ */
+static void check_known(void)
+{
+	static const struct {
+		const char *name;
+		enum blame_class class;
+		enum resource_kind kind;
+		const char *path, *device;
+		int seconds;	       /* in which single waits are told, from the first on */
+		uint64_t ms, tid;      /* of each */
+		const char *advice;    /* the first */
+		int waits, longest_ms; /* -1: not told */
+	} rows[] = {
+		{ "a file, early", BLAME_BLOCK_IO, RESOURCE_INODE, "/data/a.bin", "vda", 2, 2, MAIN,
+		  "keep /data/a.bin in memory or on a faster disk than vda", -1, -1 },
+		{ "a disk, early", BLAME_MEMORY, RESOURCE_DEVICE, "", "vdb", 2, 2, MAIN,
+		  "its page faults wait for vdb: read mapped files ahead (MADV_WILLNEED), or keep them on a faster "
+		  "disk",
+		  -1, -1 },
+		{ "a file of another thread", BLAME_BLOCK_IO, RESOURCE_INODE, "/data/a.bin", "vda", 2, 2, OTHER_THREAD,
+		  "prefetch the data in another process; in a PyTorch DataLoader: num_workers", -1, -1 },
+		{ "some of them", BLAME_BLOCK_IO, RESOURCE_INODE, "/data/a.bin", "", BEGIN + 10, 100, MAIN,
+		  "keep /data/a.bin in memory or on a faster disk", -1, -1 },
+		{ "most of them", BLAME_BLOCK_IO, RESOURCE_INODE, "/data/a.bin", "", BEGIN + 10, 400, MAIN,
+		  "keep /data/a.bin in memory or on a faster disk", 110, 400 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		const struct finding *f;
+
+		for (int second = 0; second < BEGIN + 10; second++) {
+			struct account_wait wait = { .ns = rows[i].ms * MS,
+						     .max_ns = rows[i].ms * MS,
+						     .count = 10,
+						     .tid = (uint32_t)rows[i].tid,
+						     .class = (uint8_t)rows[i].class,
+						     .kind = (uint8_t)rows[i].kind };
+
+			(void)snprintf(wait.name, sizeof(wait.name), "%s", rows[i].path);
+			(void)snprintf(wait.device_name, sizeof(wait.device_name), "%s", rows[i].device);
+			waiting_second(p, rows[i].class, 600 * MS);
+			if (second < rows[i].seconds)
+				play_wait(p, &wait);
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(rows[i].name, f ? f->advice[0] : "", rows[i].advice);
+		CHECK_INT_EQ(rows[i].name, f ? (int)play_evidence(f, "waits") : 0, rows[i].waits);
+		CHECK_INT_EQ(rows[i].name, f ? (int64_t)play_evidence(f, "longest_wait_ns") : 0,
+			     rows[i].longest_ms < 0 ? -1 : rows[i].longest_ms * (int64_t)MS);
+		CHECK_INT_EQ(rows[i].name, f ? f->cause.longest.kind : 0, rows[i].tid == MAIN ? rows[i].kind : 0);
+		play_free(p);
+	}
+}
+
 /* Seconds in which it waits for the first row of cases, with pauses. */
 static const struct {
 	const char *name;
@@ -788,6 +847,7 @@ int main(void)
 	check_hops();
 	check_chains();
 	check_short_waits();
+	check_known();
 	check_epochs();
 	check_others();
 	check_lock_holders();
