@@ -5,7 +5,8 @@
  * has no work while the thread computes.
  *
  * Time that the thread waits for the device is subtracted: that much computing may overlap with work of the device.
- * Another delay of a tenth of the time takes precedence: other detectors report it.
+ * Another delay of a tenth of the time takes precedence: other detectors report it. Beside it, computing is told where
+ * it is the largest part of the time.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -25,6 +26,9 @@
 #define MOST_RATIO 0.5
 /* Another delay of this share of the time takes precedence: the noise of starved. */
 #define OTHER_RATIO 0.1
+/* Beside another delay: minimum of computing between calls minus all waits for the device; nothing above LOW. (Guess.)
+ */
+#define BESIDE_RATIO 0.4
 /* Maximum of the average call, without waits for the device. (Guess: launches take 5 us.) */
 #define SHORT_CALL_NS (200 * NSEC_PER_USEC)
 
@@ -109,12 +113,31 @@ static bool is_launch_bound(const struct driving *d, uint64_t launching, const s
 	       !is_share(other_delays(d), OTHER_RATIO, d) && is_share(driving_least(d, launching), LEAST_RATIO, d);
 }
 
+/* Whether it takes more of a thread's time than any class of delay. */
+static bool is_largest(const struct driving *d, uint64_t computing_ns)
+{
+	for (int class = BLAME_ON_CPU + 1; class < BLAME_COUNT; class ++) {
+		bool is_of_calls = class == BLAME_RUNNABLE || class == BLAME_QUOTA;
+
+		if (d->between_ns[class] + (is_of_calls ? d->in_ns[class] : 0) >= computing_ns)
+			return false;
+	}
+	return true;
+}
+
+static bool has_other_delays(const struct driving *d)
+{
+	return is_share(other_delays(d), OTHER_RATIO, d);
+}
+
 static bool is_host_bound(const struct driving *d, uint64_t computing_ns)
 {
 	uint64_t host_ns = d->calls_ns - MIN(d->calls_ns, d->device_ns);
+	bool is_beside = has_other_delays(d);
 
 	return d->account->calls && host_ns / d->account->calls < SHORT_CALL_NS &&
-	       !is_share(other_delays(d), OTHER_RATIO, d) && is_share(driving_least(d, computing_ns), LEAST_RATIO, d);
+	       is_share(driving_least(d, computing_ns), is_beside ? BESIDE_RATIO : LEAST_RATIO, d) &&
+	       (!is_beside || is_largest(d, computing_ns));
 }
 
 /* Time and number of a thread's garbage collections between its calls. .ns 0: none known */
@@ -198,7 +221,8 @@ static void computing_fill(const struct look *look, const struct host *h, struct
 	uint64_t least_ns = driving_least(&h->driving, h->computing_ns);
 
 	condition_account(c, &h->driving, 0, h->computing_ns);
-	c->most = is_share(least_ns, MOST_RATIO, &h->driving) ? FINDING_MEDIUM : FINDING_LOW;
+	c->most = is_share(least_ns, MOST_RATIO, &h->driving) && !has_other_delays(&h->driving) ? FINDING_MEDIUM
+												: FINDING_LOW;
 	c->of = is_python(look->view) ? cause_get(CAUSE_PYTHON) : NULL;
 	c->extra[EXTRA_COMPUTING] = h->computing_ns;
 	c->extra[EXTRA_CALLS] = h->driving.account->calls;

@@ -43,6 +43,11 @@ static const struct {
 	  FINDING_MEDIUM, 100, "train.py computed in Python between its calls", "train.py" },
 	{ "another interpreter", 700, 50, 100, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "bash", "host_bound",
 	  FINDING_MEDIUM, 100, "run.sh computed on the CPU between its calls", "run.sh" },
+	/* The largest part, beside what other findings have. */
+	{ "no CPU for a part", 500, 50, 0, BLAME_RUNNABLE, 400, 1000, RESOURCE_NONE, "python", "python", FINDING_LOW,
+	  100, "python computed in Python between its calls", "" },
+	{ "waits for data for a part", 600, 50, 0, BLAME_OTHER, 300, 1000, RESOURCE_NONE, "python", "python",
+	  FINDING_LOW, 100, "python computed in Python between its calls", "" },
 	/* Those are well, or somebody else's. */
 	{ "waits for the device", 300, 50, 650, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
 	{ "most may be hidden", 550, 50, 400, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
@@ -50,8 +55,11 @@ static const struct {
 	{ "paced", 150, 20, 30, BLAME_SLEEP, 800, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
 	{ "long calls", 500, 450, 0, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
 	{ "hardly any calls", 900, 1, 0, BLAME_SLEEP, 0, 10, RESOURCE_NONE, "python", "", 0, 0, "", "" },
-	{ "no CPU", 500, 50, 0, BLAME_RUNNABLE, 300, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
-	{ "waits for data", 600, 50, 0, BLAME_OTHER, 300, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "no CPU", 390, 50, 0, BLAME_RUNNABLE, 300, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "mostly no CPU", 420, 50, 0, BLAME_RUNNABLE, 430, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "waits for data", 390, 50, 0, BLAME_OTHER, 300, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "waits for data, and some of the rest may be hidden", 500, 50, 150, BLAME_OTHER, 250, 1000, RESOURCE_NONE,
+	  "python", "", 0, 0, "", "" },
 };
 
 static void second_of(struct play *p, size_t i)
