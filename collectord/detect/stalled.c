@@ -193,7 +193,7 @@ static size_t check_end(const struct detector_view *view, struct condition *ret)
 	condition_account(&c, &driving, 0, wait->ns);
 	c.of = cause_get(cause);
 	c.longest = *wait;
-	c.longest.ns = wait->ns + wait->earlier_ns;
+	c.longest.ns = account_wait_whole_ns(wait);
 	if (wait->waker_tgid) {
 		c.who[c.n_who++] = (struct culprit){ .who = { .ns = c.longest.ns,
 							      .tgid = wait->waker_tgid,

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "detect/detector.h"
+#include "detect/holder.h"
 #include "detect/starved_advice.h"
 #include "figures/wait_chain.h"
 
@@ -63,15 +64,9 @@ static bool is_between(const struct account_wait *w, uint32_t tid)
 	return w->tid == tid && !w->op && w->class < BLAME_COUNT && (WAITS_LOOKED_AT & MEASURED(w->class));
 }
 
-/* Duration of a wait that ended in this tick, including time before the tick. */
-static uint64_t ended_ns(const struct account_wait *w)
-{
-	return w->ns + w->earlier_ns;
-}
-
 static struct verdict of_child(const struct detector_view *view, const struct account_wait *w)
 {
-	bool is_tool = w->count && ended_ns(w) / w->count >= TOOL_NS &&
+	bool is_tool = w->count && account_wait_whole_ns(w) / w->count >= TOOL_NS &&
 		       strncmp(w->waker_comm, view->process->comm, RECORD_COMM_BYTES) != 0;
 
 	return (struct verdict){ .cause = is_tool ? CAUSE_TOOL : CAUSE_LOADER, .confidence = 1 };
@@ -96,59 +91,6 @@ static struct verdict of_writer(const struct detector_view *view, const struct a
 				 .most = FINDING_LOW };
 }
 
-static const struct account *account_of(const struct detector_view *view, uint32_t tid)
-{
-	for (size_t i = 0; i < view->n_accounts && tid; i++)
-		if (view->accounts[i].tid == tid)
-			return &view->accounts[i];
-	return NULL;
-}
-
-/* Time in which a thread works, or would if it had a CPU; a call may wait for the device, which works for it. */
-static uint64_t driving_works(const struct driving *d)
-{
-	return d->calls_ns + d->between_ns[BLAME_ON_CPU] + d->between_ns[BLAME_RUNNABLE] + d->between_ns[BLAME_QUOTA];
-}
-
-/*
- * Whether a thread of the process, while another one waited for it, mostly waited, too. A thread that computes may do
- * so for the other one.
- */
-static bool is_waiting_meanwhile(const struct detector_view *view, uint32_t tid)
-{
-	const struct account *account = account_of(view, tid);
-	uint64_t all_ns = 0, works_ns = 0;
-	struct driving driving;
-
-	for (size_t i = 0; i < view->n_waits; i++) {
-		const struct account_wait *w = &view->waits[i];
-
-		if (w->tid != tid || !w->is_meanwhile)
-			continue;
-		all_ns += ended_ns(w);
-		if (w->class == BLAME_ON_CPU || w->class == BLAME_RUNNABLE || w->class == BLAME_QUOTA)
-			works_ns += ended_ns(w);
-	}
-	if (!all_ns && account) {
-		driving_of(account, &driving);
-		all_ns = account->wall_ns;
-		works_ns = driving_works(&driving);
-	}
-	return !wait_is_most(works_ns, all_ns);
-}
-
-/*
- * Time in which a thread with calls, which another thread waits for, gets nothing done: it sleeps, or waits for a disk
- * or for memory. What else it waits for may be its next work.
- */
-static uint64_t account_stands(const struct account *account)
-{
-	struct driving d;
-
-	driving_of(account, &d);
-	return d.between_ns[BLAME_SLEEP] + d.between_ns[BLAME_BLOCK_IO] + d.between_ns[BLAME_MEMORY];
-}
-
 static struct verdict of_lock(const struct detector_view *view, const struct account_wait *w)
 {
 	if (!w->waker_tgid)
@@ -158,8 +100,7 @@ static struct verdict of_lock(const struct detector_view *view, const struct acc
 	if (w->waker_tgid == view->process->tgid)
 		return (struct verdict){ .cause = CAUSE_LOCK,
 					 .confidence = OWN_THREAD_CONFIDENCE,
-					 .most = is_waiting_meanwhile(view, w->waker_tid) ? FINDING_HIGH
-											  : FINDING_MEDIUM };
+					 .most = holder_waits(view, w->waker_tid) ? FINDING_HIGH : FINDING_MEDIUM };
 	return (struct verdict){ .cause = CAUSE_LOCK, .confidence = DEMAND_CONFIDENCE, .most = FINDING_LOW };
 }
 
@@ -231,24 +172,9 @@ static const struct account_wait *wait_most(const struct detector_view *view, ui
 			continue;
 		verdict = wait_judge(view, w);
 		if (is_own ? is_of_own(view, w) : verdict.cause != CAUSE_COUNT && verdict.cause != CAUSE_LOCK)
-			most = !most || ended_ns(w) > ended_ns(most) ? w : most;
+			most = !most || account_wait_whole_ns(w) > account_wait_whole_ns(most) ? w : most;
 	}
-	return most && wait_is_most(ended_ns(most), wait_ns) ? most : NULL;
-}
-
-/*
- * Whether the thread that a wait was for did not work for the waiting one. Of a thread without calls it is not known:
- * it computed, or its activity was not measured. @ns: reduced to the time in which a thread with calls did not work
- */
-static bool holder_stands(const struct detector_view *view, uint32_t tid, uint64_t *ns)
-{
-	const struct account *account = account_of(view, tid);
-	uint64_t stands_ns = account ? account_stands(account) : *ns;
-
-	if (!wait_is_most(stands_ns, *ns))
-		return false;
-	*ns = MIN(*ns, stands_ns);
-	return true;
+	return most && wait_is_most(account_wait_whole_ns(most), wait_ns) ? most : NULL;
 }
 
 /*
@@ -265,13 +191,13 @@ static const struct account_wait *look_through(const struct detector_view *view,
 		const struct account_wait *next = wait_most(view, tid, *ns, /* is_own= */ false);
 
 		if (next) {
-			*ns = MIN(*ns, ended_ns(next));
+			*ns = MIN(*ns, account_wait_whole_ns(next));
 			return next;
 		}
 		next = wait_most(view, tid, *ns, /* is_own= */ true);
 		if (!next)
 			return holder_stands(view, tid, ns) ? w : NULL;
-		*ns = MIN(*ns, ended_ns(next));
+		*ns = MIN(*ns, account_wait_whole_ns(next));
 		at = next;
 	}
 	return w;
@@ -332,7 +258,7 @@ static void starved_wait_add(const struct detector_view *view, const struct acco
 {
 	const struct account_wait *first = w;
 	uint32_t tid = w->tid;
-	uint64_t ns = ended_ns(w);
+	uint64_t ns = account_wait_whole_ns(w);
 	struct verdict verdict;
 	struct starving *s;
 
@@ -360,7 +286,7 @@ static void starved_wait_add(const struct detector_view *view, const struct acco
 	s->most = MAX(s->most, verdict.most ? verdict.most : FINDING_CRITICAL);
 	if (w->max_ns > s->longest.max_ns || !s->longest.ns) {
 		s->longest = *w;
-		s->longest.ns = MAX(ended_ns(w), 1);
+		s->longest.ns = MAX(account_wait_whole_ns(w), 1);
 	}
 	who_add(view, s, w, ns, verdict.cause == CAUSE_TOOL);
 }

@@ -96,6 +96,11 @@ struct account_wait {
 	char device_name[ACCOUNT_DEVICE_BYTES]; /* block device, or the one of the file; "": unknown */
 };
 
+/** account_wait_whole_ns() - duration of waits that ended in a tick, including time before the tick */
+static inline uint64_t account_wait_whole_ns(const struct account_wait *wait)
+{
+	return wait->ns + wait->earlier_ns;
+}
 /** account_wait_name_set() - set the name. @name: from the kernel half; @path: path of the file, NULL: unknown */
 void account_wait_name_set(struct account_wait *wait, const char name[RESOURCE_NAME_BYTES], const char *path);
 
