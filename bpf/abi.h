@@ -238,7 +238,7 @@ static __always_inline enum wait_object syscall_object(int nr)
 	return OBJECT_NONE;
 }
 
-/* Whether a system call on a descriptor writes to the file or syncs it to the disk. */
+/* Whether a system call on a descriptor writes to the file, pipe or socket, or syncs it to the disk. */
 static __always_inline bool syscall_writes(int nr)
 {
 	switch (nr) {
@@ -246,11 +246,14 @@ static __always_inline bool syscall_writes(int nr)
 	case 18:  /* pwrite64 */
 	case 20:  /* writev */
 	case 40:  /* sendfile */
+	case 44:  /* sendto */
+	case 46:  /* sendmsg */
 	case 74:  /* fsync */
 	case 75:  /* fdatasync */
 	case 277: /* sync_file_range */
 	case 285: /* fallocate */
 	case 296: /* pwritev */
+	case 307: /* sendmmsg */
 	case 328: /* pwritev2 */
 		return true;
 	}
@@ -259,7 +262,7 @@ static __always_inline bool syscall_writes(int nr)
 
 /*
  * Whether a system call may end another thread's wait: it releases a lock, provides data or room for data, sends a
- * signal, or ends the thread.
+ * signal, continues a thread, or ends its own.
  */
 static __always_inline bool syscall_wakes(int nr)
 {
@@ -285,6 +288,7 @@ static __always_inline bool syscall_wakes(int nr)
 	case 62:  /* kill */
 	case 72:  /* fcntl */
 	case 73:  /* flock */
+	case 101: /* ptrace */
 	case 129: /* rt_sigqueueinfo */
 	case 200: /* tkill */
 	case 202: /* futex */
@@ -502,6 +506,9 @@ static __always_inline bool syscall_writes(int nr)
 	case 82:  /* fsync */
 	case 83:  /* fdatasync */
 	case 84:  /* sync_file_range */
+	case 206: /* sendto */
+	case 211: /* sendmsg */
+	case 269: /* sendmmsg */
 	case 287: /* pwritev2 */
 		return true;
 	}
@@ -530,6 +537,7 @@ static __always_inline bool syscall_wakes(int nr)
 	case 93:  /* exit */
 	case 94:  /* exit_group */
 	case 98:  /* futex */
+	case 117: /* ptrace */
 	case 129: /* kill */
 	case 130: /* tkill */
 	case 131: /* tgkill */

@@ -41,6 +41,7 @@ static __always_inline void account_wait(struct account_room *room, struct threa
 	    wait->class[1] == BLAME_QUOTA)
 		return;
 	__builtin_memset(what, 0, sizeof(*what));
+	what->stop = t->wait.stop;
 	what->disk = t->wait.disk;
 	what->disk_pcount = t->wait.disk_pcount;
 	resource_note(t->slot, what, task, wait->class[1], PATH_PLACE_ACCOUNT);

@@ -47,8 +47,11 @@ typedef _Bool bool;
 
 #define SIGCONT 18
 #define SIGSTOP 19
-#define SIGNAL_GROUP_EXIT 0x4u	    /* include/linux/sched/signal.h */
-#define TASK_STOPPED_OR_TRACED 0xcu /* include/linux/sched.h */
+#define SIGNAL_GROUP_EXIT 0x4u /* include/linux/sched/signal.h */
+#define TASK_STOPPED 0x4u      /* include/linux/sched.h, as the next */
+#define TASK_TRACED 0x8u
+#define TASK_STOPPED_OR_TRACED (TASK_STOPPED | TASK_TRACED)
+#define TASK_FROZEN 0x8000u /* from 6.1 */
 #define S_IFMT 0170000
 #define S_IFSOCK 0140000
 #define S_IFBLK 0060000
@@ -59,7 +62,8 @@ typedef _Bool bool;
 #define P_PID 1	   /* include/uapi/linux/wait.h */
 #define F_SETLKW 7 /* include/uapi/asm-generic/fcntl.h, as the next */
 #define F_OFD_SETLKW 38
-#define PF_EXITING 0x00000004u /* include/linux/sched.h, as the next */
+#define JOBCTL_TRAP_FREEZE (1ul << 23) /* include/linux/sched/jobctl.h: its group freezes */
+#define PF_EXITING 0x00000004u	       /* include/linux/sched.h, as the next */
 #define PF_KTHREAD 0x00200000u
 #define THREAD_STACK_BYTES 16384
 #define MINOR_BITS 20
@@ -365,7 +369,9 @@ struct task_struct {
 	struct mm_struct *mm;
 	int exit_code;
 	int pdeath_signal;
+	unsigned long jobctl;
 	unsigned in_iowait : 1;
+	unsigned frozen : 1; /* for control groups version 2: in the freezer, stopped or in vfork(2) */
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;

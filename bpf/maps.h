@@ -81,8 +81,8 @@ struct call_frame {
 };
 
 /*
- * The wait that began at the last switch-out (waits.h). The thread writes `pcount`, `disk` and carried_*, its waker the
- * other members, before the thread runs.
+ * The wait that began at the last switch-out (waits.h). The thread writes `pcount`, `stop`, `disk` and carried_*, its
+ * waker the other members, before the thread runs.
  */
 struct thread_wait {
 	__u64 pcount;	    /* of the task, when it left the CPU */
@@ -91,7 +91,8 @@ struct thread_wait {
 	__u64 carried_ns;   /* time of waits that a timer ended, not counted yet: see wait_carry() */
 	__u64 carried_resource;
 	__u64 carried_calls; /* number of calls of the thread at that time */
-	__u32 carried_class;
+	__u16 carried_class;
+	__u16 stop; /* enum stop_kind, of the wait that began at `pcount` */
 	__u32 carried_op;
 	__u32 carried_holder; /* thread that ran at the end of all these waits; 0: several threads */
 	__u32 disk;	      /* block device of that request: major << 20 | minor */

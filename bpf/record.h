@@ -364,6 +364,20 @@ enum resource_kind {
 	RESOURCE_COUNT
 };
 
+/* What stopped a thread: its own system call or page fault does not wait. */
+enum stop_kind { STOP_NONE, STOP_SIGNAL, STOP_DEBUGGER, STOP_FREEZER };
+
+/* Whether the resource is a pipe or FIFO, read or written. */
+static inline int resource_is_pipe(enum resource_kind kind)
+{
+	return kind == RESOURCE_PIPE || kind == RESOURCE_FULL_PIPE;
+}
+
+static inline int resource_is_socket(enum resource_kind kind)
+{
+	return kind == RESOURCE_PEER || kind == RESOURCE_FULL_PEER;
+}
+
 #define WAITS_MAX 4096 /* of all processes */
 #define RESOURCE_NAME_BYTES 32
 /* The name of a connected internet socket: a zero byte, then the address of its peer. */
@@ -446,7 +460,8 @@ struct share_losses {
  * thread of the process waited for it, including ON_CPU and RUNNABLE (chain.h).
  */
 struct wait_key {
-	__u64 resource; /* address of a futex in its process, inode number, id of a control group, ...; 0: not known */
+	__u64 resource; /* address of a futex in its process, inode number, id of a control group, enum stop_kind, ...;
+			   0: not known */
 	__u32 device;	/* of the inode, or the device itself: major << 20 | minor */
 	__u32 tid;	/* the waiting thread */
 	__u32 waker_tgid; /* process whose system call ended the wait; 0: an interrupt, or not known */

@@ -19,7 +19,10 @@ static __always_inline __u64 task_address(struct task_struct *task)
 	return address;
 }
 
-/* @kind: of what is neither a device, a pipe nor a socket; of every file where it is that of its lock */
+/*
+ * @kind: of what is neither a device, a pipe nor a socket; of every file where it is that of its lock. Who writes to a
+ * pipe or a socket waits for room in it.
+ */
 static __always_inline enum resource_kind file_kind(__u16 type, enum resource_kind kind)
 {
 	if (kind == RESOURCE_FILE_LOCK)
@@ -29,9 +32,9 @@ static __always_inline enum resource_kind file_kind(__u16 type, enum resource_ki
 	case S_IFBLK:
 		return RESOURCE_DEVICE;
 	case S_IFIFO:
-		return RESOURCE_PIPE;
+		return kind == RESOURCE_WRITTEN ? RESOURCE_FULL_PIPE : RESOURCE_PIPE;
 	case S_IFSOCK:
-		return RESOURCE_PEER;
+		return kind == RESOURCE_WRITTEN ? RESOURCE_FULL_PEER : RESOURCE_PEER;
 	}
 	return kind;
 }
@@ -145,6 +148,11 @@ static __always_inline void resource_note(__u32 slot, struct thread_wait *wait, 
 {
 	if (class == BLAME_SLEEP)
 		return;
+	if (wait->stop) {
+		wait->kind = RESOURCE_STOPPED;
+		wait->resource = wait->stop;
+		return;
+	}
 	if (class != BLAME_MEMORY)
 		syscall_note(slot, wait, task, place);
 	if (wait->kind == RESOURCE_NONE && (class == BLAME_MEMORY || class == BLAME_BLOCK_IO))

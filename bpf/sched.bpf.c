@@ -51,6 +51,24 @@ static __always_inline enum blame_class file_class(struct task_struct *task, __u
 	return starts_with_nvidia(name) ? BLAME_DEVICE : BLAME_OTHER;
 }
 
+/*
+ * Whether the thread is stopped or frozen, instead of waiting: by its state at the switch. A thread that the freezer of
+ * version 1 finds asleep stays in its wait, and is not switched again.
+ */
+static __always_inline enum stop_kind stop_kind(struct task_struct *task, __u32 state)
+{
+	if (state & TASK_STOPPED)
+		return STOP_SIGNAL;
+	if (state & TASK_TRACED)
+		return STOP_DEBUGGER;
+	if (state & TASK_FROZEN)
+		return STOP_FREEZER;
+	if (bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD(task, frozen) &&
+	    task->jobctl & JOBCTL_TRAP_FREEZE)
+		return STOP_FREEZER;
+	return STOP_NONE;
+}
+
 /* Class of a wait that begins. Order of the checks: ready, reclaim, page fault, disk, then the system call. */
 static __noinline int wait_class(struct task_struct *task, __u64 is_ready, __u64 is_reclaiming, __u64 is_in_call)
 {
@@ -118,7 +136,7 @@ static __always_inline void ran_add(struct task_struct *next, __u64 clock)
 }
 
 /* A waker leaves the CPU: notes the class of its wait (chain.h). */
-static __always_inline void waker_leave(struct task_struct *task, bool is_ready)
+static __always_inline void waker_leave(struct task_struct *task, bool is_ready, __u32 state)
 {
 	__u32 tid = task->pid;
 	struct waker_state *w = bpf_map_lookup_elem(&wakers, &tid);
@@ -133,7 +151,9 @@ static __always_inline void waker_leave(struct task_struct *task, bool is_ready)
 		waker_remove(tid);
 		return;
 	}
-	w->class = wait_class(task, /* is_ready= */ 0, /* is_reclaiming= */ 0, /* is_in_call= */ 0);
+	w->now.stop = stop_kind(task, state);
+	w->class = w->now.stop ? BLAME_OTHER
+			       : wait_class(task, /* is_ready= */ 0, /* is_reclaiming= */ 0, /* is_in_call= */ 0);
 	WRITE_ONCE(w->pcount, task->sched_info.pcount);
 }
 
@@ -145,13 +165,13 @@ int sched_switch(__u64 *ctx)
 	__u64 clock = rq_clock(prev);
 	struct thread_state *t;
 	__u32 state, class;
-	bool is_in_call;
+	bool is_in_call, is_ready;
 
 	ran_add(next, clock);
 	t = bpf_task_storage_get(&threads, prev, 0, 0);
 	if (!t) {
 		state = has_switch_state ? (__u32)ctx[3] : prev->__state;
-		waker_leave(prev, is_preempted || state == TASK_RUNNING);
+		waker_leave(prev, is_preempted || state == TASK_RUNNING, state);
 		return 0;
 	}
 	if (t->away_clock)
@@ -163,7 +183,9 @@ int sched_switch(__u64 *ctx)
 		return 0;
 	/* Another CPU may have woken the thread meanwhile; the tracepoint's argument has the state at the switch. */
 	state = has_switch_state ? (__u32)ctx[3] : prev->__state;
-	class = wait_class(prev, is_preempted || state == TASK_RUNNING, t->is_reclaiming, is_in_call);
+	is_ready = is_preempted || state == TASK_RUNNING;
+	t->wait.stop = is_ready ? STOP_NONE : stop_kind(prev, state);
+	class = t->wait.stop ? BLAME_OTHER : wait_class(prev, is_ready, t->is_reclaiming, is_in_call);
 	t->wait.pcount = prev->sched_info.pcount;
 	if (!is_in_call) {
 		t->away_class = class;

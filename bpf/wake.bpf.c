@@ -56,7 +56,7 @@ static __always_inline void waker_note(struct thread_wait *wait, struct task_str
 	const struct cred *cred;
 	__u32 tgid = waker->tgid;
 
-	if (!is_own_wish(waker, ctx) && !(wait->kind == RESOURCE_PEER && is_peers_wish(waker, task)))
+	if (!is_own_wish(waker, ctx) && !(resource_is_socket(wait->kind) && is_peers_wish(waker, task)))
 		return;
 	if (is_tracer(tgid))
 		return;
@@ -153,7 +153,7 @@ static __always_inline void waker_woken(struct task_struct *task, const void *ct
 	}
 	cause_note(w->slot, &w->now, task, ctx, w->class);
 	waker_wait_add(w, now_ns);
-	if (w->now.waker_tid && w->now.kind != RESOURCE_GIL)
+	if (w->now.waker_tid && w->now.kind != RESOURCE_GIL && !w->now.stop)
 		chain_serve(w->slot, w->tgid, w->out_ns, w->hop + 1);
 }
 
@@ -185,8 +185,8 @@ int sched_waking(__u64 *ctx)
 	if (wait->kind == RESOURCE_GIL && !wait->waker_tid)
 		holder_note(t);
 	WRITE_ONCE(wait->woken_pcount, wait->pcount);
-	/* Not for the GIL: its holder computes. */
-	if (wait->waker_tid && wait->kind != RESOURCE_GIL)
+	/* Not for the GIL: its holder computes. Nor for who continues a stopped thread: it was not waited for. */
+	if (wait->waker_tid && wait->kind != RESOURCE_GIL && !wait->stop)
 		chain_serve(t->slot, t->tgid, out_ns, /* hop= */ 1);
 	return 0;
 }

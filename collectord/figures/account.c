@@ -47,6 +47,21 @@ const char *account_class_name(enum blame_class class)
 	return names[class];
 }
 
+static const char *stop_name(uint64_t stop)
+{
+	switch ((enum stop_kind)stop) {
+	case STOP_SIGNAL:
+		return "signal";
+	case STOP_DEBUGGER:
+		return "debugger";
+	case STOP_FREEZER:
+		return "freezer";
+	case STOP_NONE:
+		break;
+	}
+	return "";
+}
+
 void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NAME_BYTES])
 {
 	ret[0] = '\0';
@@ -61,12 +76,14 @@ void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NA
 	else if ((wait->kind == RESOURCE_INODE || wait->kind == RESOURCE_WRITTEN || wait->kind == RESOURCE_FILE_LOCK) &&
 		 wait->resource)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "inode %llu", (unsigned long long)wait->resource);
-	else if (wait->kind == RESOURCE_PIPE && wait->resource)
+	else if (resource_is_pipe(wait->kind) && wait->resource)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "pipe:[%llu]", (unsigned long long)wait->resource);
-	else if (wait->kind == RESOURCE_PEER && wait->resource)
+	else if (resource_is_socket(wait->kind) && wait->resource)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "socket:[%llu]", (unsigned long long)wait->resource);
 	else if (wait->kind == RESOURCE_CHILD && wait->resource)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%llu", (unsigned long long)wait->resource);
+	else if (wait->kind == RESOURCE_STOPPED)
+		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%s", stop_name(wait->resource));
 	utf8_scrub(ret);
 }
 
@@ -90,7 +107,7 @@ static void peer_format(const char name[RESOURCE_NAME_BYTES], char ret[ACCOUNT_P
 void account_wait_name_set(struct account_wait *wait, const char name[RESOURCE_NAME_BYTES], const char *path)
 {
 	memset(wait->name, 0, sizeof(wait->name));
-	if (wait->kind == RESOURCE_PEER)
+	if (resource_is_socket(wait->kind))
 		peer_format(name, wait->name);
 	else if (path)
 		file_path_shorten(path, wait->name, sizeof(wait->name));

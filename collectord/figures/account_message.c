@@ -338,7 +338,7 @@ static const struct account_wait *wait_ended_before(const struct account_process
 {
 	const struct account_wait *most = NULL;
 
-	if (open->kind != RESOURCE_PIPE && open->kind != RESOURCE_PEER)
+	if (!resource_is_pipe(open->kind) && !resource_is_socket(open->kind))
 		return NULL;
 	for (size_t i = 0; i < process->n_all_waits; i++) {
 		const struct account_wait *w = &process->all_waits[i];

@@ -22,6 +22,7 @@
 #include "file_locks.h"
 #include "probes/probe_set_state.h"
 #include "rig.h"
+#include "rooms.h"
 #include "tests/support/check.h"
 #include "waits.h"
 
@@ -212,7 +213,7 @@ static void *wake(void *data)
 
 static void await_child(void)
 {
-	pid_t pid = fork();
+	pid_t pid = shared->resource ? vfork() : fork(); /* in vfork(2) the kernel says that a thread is frozen */
 
 	if (pid == 0) {
 		wait_sleep();
@@ -371,6 +372,14 @@ static const struct scenario scenarios[] = {
 	  &file_lock_record },
 	{ "fcntl of an open file, a thread, in calls", NULL, NULL, THREAD, true, BLAME_LOCK, RESOURCE_FILE_LOCK,
 	  FILE_LOCK_NAME, &file_lock_open_file },
+	{ "full pipe, a process", await_full_pipe, wake_full_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_FULL_PIPE, "",
+	  NULL },
+	{ "full pipe, a thread, in calls", await_full_pipe, wake_full_pipe, THREAD, true, BLAME_OTHER,
+	  RESOURCE_FULL_PIPE, "", NULL },
+	{ "full socket, a process", await_full_socket, wake_full_socket, PROCESS, false, BLAME_NETWORK,
+	  RESOURCE_FULL_PEER, "", NULL },
+	{ "stop, a process", await_stop, wake_stop, PROCESS, false, BLAME_OTHER, RESOURCE_STOPPED, "", NULL },
+	{ "stop, a process, in calls", await_stop, wake_stop, PROCESS, true, BLAME_OTHER, RESOURCE_STOPPED, "", NULL },
 	{ "epoll, a process", await_epoll, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_NONE, "", NULL },
 	{ "child", await_child, wake_nobody, CHILD, false, BLAME_OTHER, RESOURCE_CHILD, "", NULL },
 	{ "sleep", wait_sleep, wake_nobody, HOG, false, BLAME_SLEEP, RESOURCE_NONE, "", NULL },
@@ -405,7 +414,7 @@ struct kept {
 	uint32_t slot, tid;
 	uint64_t count, ns, max_ns;
 	uint64_t other_wakers; /* waits for the resource that somebody else is said to have ended */
-	uint64_t n_short;
+	uint64_t n_short, n_stops;
 	bool are_told; /* name of the resource; user and name of the waker */
 };
 
@@ -418,6 +427,7 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 	if (key->slot != kept->slot || key->is_meanwhile)
 		return;
 	kept->n_short += value->ns < value->count * WAIT_LEAST_NS || value->max_ns > value->ns;
+	kept->n_stops += key->kind == RESOURCE_STOPPED && key->kind != s->kind;
 	if (key->kind != s->kind || key->resource != shared->resource || key->device != shared->device ||
 	    key->class != s->class || key->op != (s->is_in ? RIG_CALL : 0) || key->tid != kept->tid)
 		return;
@@ -439,6 +449,7 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 static void resource_expect(const struct scenario *s)
 {
 	int fd = s->lock		    ? file_locks_fd()
+		 : rooms_fd(s->await) >= 0  ? rooms_fd(s->await)
 		 : s->await == await_pipe   ? pipe_ends[0]
 		 : s->await == await_fifo   ? fifo_fd
 		 : s->await == await_socket ? sockets[0]
@@ -449,6 +460,8 @@ static void resource_expect(const struct scenario *s)
 
 	if (s->kind == RESOURCE_FUTEX || s->kind == RESOURCE_GIL)
 		shared->resource = (uintptr_t)&shared->word;
+	if (s->kind == RESOURCE_STOPPED)
+		shared->resource = STOP_SIGNAL;
 	if (fd < 0)
 		return;
 	CHECK_INT_EQ(s->name, fstat(fd, &status), 0);
@@ -470,6 +483,7 @@ static void check_scenario(struct rig *rig, const struct scenario *s)
 	CHECK("some are there", probe_set_waits(rig->set, kept_add, &kept) >= 0);
 	CHECK_INT_EQ(s->name, kept.other_wakers, 0);
 	CHECK_INT_EQ("shorter ones", kept.n_short, 0);
+	CHECK_INT_EQ("stops", kept.n_stops, 0);
 	CHECK_INT_IN(s->name, kept.count, shared->n_sure, shared->n_maybe);
 	if (s->waker == NOBODY)
 		return;
@@ -558,8 +572,8 @@ int main(int argc, char **argv)
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, pipe_ends[0], &(struct epoll_event){ .events = EPOLLIN }) < 0)
 		CHECK_SKIP("no epoll");
-	if (file_locks_open() < 0)
-		CHECK_SKIP("no files");
+	if (file_locks_open() < 0 || rooms_open() < 0)
+		CHECK_SKIP("no files or pipes");
 	if (connect_tcp(AF_INET, tcp) < 0)
 		CHECK_SKIP("no network");
 	if (connect_tcp(AF_INET6, tcp_6) < 0)

@@ -377,6 +377,13 @@ static void names_are_those_of_the_kind(void)
 		{ "a peer of IPv6", RESOURCE_PEER, 12, "\0\12\0\x50\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", NULL, "[::1]:80",
 		  "[::1]:80" },
 		{ "a peer of another kind", RESOURCE_PEER, 12, "\0\x11\0\x50", NULL, "", "socket:[12]" },
+		{ "a full pipe", RESOURCE_FULL_PIPE, 4026, "", NULL, "", "pipe:[4026]" },
+		{ "a full FIFO", RESOURCE_FULL_PIPE, 4026, "queue", "/run/queue", "/run/queue", "/run/queue" },
+		{ "a full peer", RESOURCE_FULL_PEER, 12, "\0\2\x1f\x90\x7f\0\0\1", NULL, "127.0.0.1:8080",
+		  "127.0.0.1:8080" },
+		{ "a signal", RESOURCE_STOPPED, STOP_SIGNAL, "", NULL, "", "signal" },
+		{ "a debugger", RESOURCE_STOPPED, STOP_DEBUGGER, "", NULL, "", "debugger" },
+		{ "the freezer", RESOURCE_STOPPED, STOP_FREEZER, "", NULL, "", "freezer" },
 		{ "a child", RESOURCE_CHILD, 4720, "", NULL, "", "4720" },
 		{ "any child", RESOURCE_CHILD, 0, "", NULL, "", "" },
 	};
