@@ -15,6 +15,8 @@ enum cause_number {
 	CAUSE_NETWORK,
 	CAUSE_TOOL,
 	CAUSE_CHECKPOINT,
+	CAUSE_READER,
+	CAUSE_STOPPED,
 	CAUSE_PYTHON, /* on the CPU, as are the next three */
 	CAUSE_GC,
 	CAUSE_LAUNCHES,

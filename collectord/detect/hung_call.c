@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "detect/detector.h"
+#include "detect/wait_advice.h"
 #include "events/op.h"
 
 /* Minimum age of a hung call, absolute and as a multiple of the longest call that returned. (Guesses.) */
@@ -46,6 +47,18 @@ static bool waits_for_device(const struct in_flight_record *call, const struct o
 	return (op->traits & OP_SYNC) && 2 * (call->blame_ns[BLAME_DEVICE] + on_cpu_ns) > age_ns(call);
 }
 
+/* What stopped the thread in its call; NULL: nothing. */
+static const struct account_wait *stop_of(const struct detector_view *view, const struct in_flight_record *call)
+{
+	for (size_t i = 0; i < view->n_waits; i++) {
+		const struct account_wait *w = &view->waits[i];
+
+		if (w->is_open && w->kind == RESOURCE_STOPPED && w->tid == call->tid && w->op == call->op)
+			return w;
+	}
+	return NULL;
+}
+
 static void judge(const struct in_flight_record *call, const struct op *op, const struct op_memory *memory,
 		  struct condition *c)
 {
@@ -68,6 +81,7 @@ static void condition_fill(const struct detector_view *view, const struct in_fli
 			   const struct op_memory *memory, struct condition *c)
 {
 	uint64_t longest_ns = memory ? memory->max_ns : 0, waited_ns = 0;
+	const struct account_wait *stop = stop_of(view, call);
 
 	*c = (struct condition){
 		.op = op,
@@ -82,6 +96,8 @@ static void condition_fill(const struct detector_view *view, const struct in_fli
 		c->blame_ns[i] = call->blame_ns[i];
 		waited_ns += call->blame_ns[i];
 	}
+	if (stop)
+		c->longest = *stop;
 	c->blame_ns[BLAME_ON_CPU] = age_ns(call) > waited_ns ? age_ns(call) - waited_ns : 0;
 	judge(call, op, memory, c);
 }
@@ -116,9 +132,12 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
-	(void)s;
 	detector_title(f, f->end_ns ? "was in progress for a long time" : "does not return");
 	detector_evidence(f, "age_ns", f->n_calls ? (double)f->call[0].duration_ns : 0, FINDING_UNIT_NS);
+	if (s->longest.kind == RESOURCE_STOPPED) {
+		wait_advise_stopped(f, &s->longest);
+		return;
+	}
 	if (f->blame_ns[BLAME_LOCK] > f->blame_ns[BLAME_DEVICE]) {
 		if (f->n_calls && f->call[0].tid && !facts->is_ended)
 			detector_advise(f,

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "detect/detector.h"
+#include "detect/wait_advice.h"
 
 /* Minimum time without calls, absolute and as a multiple of the longest time without calls before. (Guesses.) */
 #define QUIET_NS (10 * NSEC_PER_SEC)
@@ -18,7 +19,7 @@
 /* A lock or a pipe may belong to an empty queue. (Guess.) */
 #define DEMAND_CONFIDENCE 0.5
 /* Minimum time without calls for each severity, as hung_call. (Guesses.) */
-static const uint64_t disk_ages_ns[] = {
+static const uint64_t sure_ages_ns[] = {
 	[FINDING_MEDIUM] = 30 * NSEC_PER_SEC,
 	[FINDING_HIGH] = 60 * NSEC_PER_SEC,
 	[FINDING_CRITICAL] = 600 * NSEC_PER_SEC,
@@ -51,6 +52,11 @@ static enum cause_number known_cause(const struct account_wait *wait)
 		return CAUSE_LOADER;
 	case RESOURCE_CHILD:
 		return CAUSE_TOOL;
+	case RESOURCE_FULL_PIPE:
+	case RESOURCE_FULL_PEER:
+		return CAUSE_READER;
+	case RESOURCE_STOPPED:
+		return CAUSE_STOPPED;
 	default:
 		return CAUSE_COUNT;
 	}
@@ -82,6 +88,8 @@ static enum cause_number stalled_cause(const struct detector_view *view, const s
 		return CAUSE_DISK;
 	if ((double)d->between_ns[BLAME_OTHER] >= most_ns)
 		return known_cause(longest_wait(view, tid, BLAME_OTHER));
+	if ((double)d->between_ns[BLAME_NETWORK] >= most_ns)
+		return known_cause(longest_wait(view, tid, BLAME_NETWORK));
 	if ((double)d->between_ns[BLAME_LOCK] < most_ns)
 		return CAUSE_COUNT;
 	return lock_cause(view, tid, longest_wait(view, tid, BLAME_LOCK));
@@ -90,7 +98,7 @@ static enum cause_number stalled_cause(const struct detector_view *view, const s
 /* Adds the wait of that thread to the condition. */
 static void waited_set(const struct detector_view *view, const struct driving *d, struct condition *c)
 {
-	static const enum blame_class classes[] = { BLAME_BLOCK_IO, BLAME_OTHER, BLAME_LOCK };
+	static const enum blame_class classes[] = { BLAME_BLOCK_IO, BLAME_OTHER, BLAME_LOCK, BLAME_NETWORK };
 
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
 		const struct account_wait *wait = longest_wait(view, d->account->tid, classes[i]);
@@ -144,6 +152,23 @@ static void tell_waited(const struct account_wait *wait, const struct detector_f
 					"'%s' 2>/dev/null",
 					name, pattern);
 		}
+		break;
+	case RESOURCE_FULL_PIPE:
+		if (wait->name[0] && detector_path(wait, path))
+			detector_advise(f, "it waits for room in the pipe %s: see who should read it: sudo fuser -v %s",
+					path, path);
+		else
+			detector_advise(
+				f,
+				"it waits for room in a pipe: see who should read it: sudo find /proc/[0-9]*/fd "
+				"-lname 'pipe:\\[%" PRIu64 "\\]'",
+				(uint64_t)wait->resource);
+		break;
+	case RESOURCE_FULL_PEER:
+		detector_advise(f, "it waits for room in the socket %s: see who should read it: sudo ss -xtnpe", name);
+		break;
+	case RESOURCE_STOPPED:
+		wait_advise_stopped(f, wait);
 		break;
 	case RESOURCE_CHILD:
 		if (wait->resource && !facts->is_ended)
@@ -233,10 +258,10 @@ static size_t check_on(const struct detector_view *view, struct condition *ret)
 	if (!first.account)
 		return 0;
 	c.severity = FINDING_LOW;
-	for (int i = FINDING_MEDIUM; i <= FINDING_CRITICAL && cause == CAUSE_DISK; i++)
-		if (quiet_ns >= disk_ages_ns[i])
+	for (int i = FINDING_MEDIUM; i <= FINDING_CRITICAL && (cause == CAUSE_DISK || cause == CAUSE_STOPPED); i++)
+		if (quiet_ns >= sure_ages_ns[i])
 			c.severity = (enum finding_severity)i;
-	if (cause != CAUSE_DISK)
+	if (cause != CAUSE_DISK && cause != CAUSE_STOPPED)
 		c.confidence = DEMAND_CONFIDENCE;
 	condition_account(&c, &first, 0, view->wall_ns);
 	c.lost_total_ns = quiet_ns - MIN(quiet_ns, view->gap_ns + view->starved_ns);

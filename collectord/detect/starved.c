@@ -110,6 +110,16 @@ static struct verdict of_file_lock(const struct account_wait *w)
 	return w->waker_tgid ? (struct verdict){ .cause = CAUSE_LOCK, .confidence = 1 } : NO_LOSS;
 }
 
+/* Who writes into a full pipe has work to do. The pace of a socket's client may be intended. */
+static struct verdict of_reader(const struct detector_view *view, const struct account_wait *w)
+{
+	if (w->waker_tgid == view->process->tgid)
+		return (struct verdict){ CAUSE_READER, OWN_THREAD_CONFIDENCE, FINDING_MEDIUM };
+	if (w->kind == RESOURCE_FULL_PEER && !detector_view_is_child(view, w->waker_tgid))
+		return (struct verdict){ CAUSE_READER, DEMAND_CONFIDENCE, FINDING_LOW };
+	return (struct verdict){ .cause = CAUSE_READER, .confidence = 1 };
+}
+
 /* Result for one wait, without following other threads of the process. */
 static struct verdict wait_judge(const struct detector_view *view, const struct account_wait *w)
 {
@@ -126,11 +136,15 @@ static struct verdict wait_judge(const struct detector_view *view, const struct 
 		return (struct verdict){ .cause = CAUSE_DISK, .confidence = 1 };
 	case RESOURCE_WRITTEN:
 		return (struct verdict){ .cause = CAUSE_CHECKPOINT, .confidence = 1 };
+	case RESOURCE_STOPPED:
+		return (struct verdict){ .cause = CAUSE_STOPPED, .confidence = 1 };
 	case RESOURCE_CGROUP:
 		return NO_LOSS; /* a quota */
 	default:
 		break;
 	}
+	if (w->kind == RESOURCE_FULL_PIPE || w->kind == RESOURCE_FULL_PEER)
+		return of_reader(view, w);
 	switch (w->class) {
 	case BLAME_BLOCK_IO:
 		return (struct verdict){ .cause = CAUSE_DISK, .confidence = 1 };
@@ -149,7 +163,7 @@ static struct verdict wait_judge(const struct detector_view *view, const struct 
 static bool is_of_own(const struct detector_view *view, const struct account_wait *w)
 {
 	return w->waker_tgid && w->waker_tgid == view->process->tgid && w->waker_tid != w->tid &&
-	       w->kind != RESOURCE_GIL;
+	       w->kind != RESOURCE_GIL && w->kind != RESOURCE_STOPPED;
 }
 
 /*

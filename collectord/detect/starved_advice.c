@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "detect/wait_advice.h"
 #include "figures/wait_chain.h"
 #include "files/file_path.h"
 
@@ -160,6 +161,12 @@ void starved_advise(const struct detector_sums *s, const struct detector_facts *
 		break;
 	case CAUSE_CHECKPOINT:
 		advise_checkpoint(s, facts, f);
+		break;
+	case CAUSE_READER:
+		wait_advise_reader(f, &s->longest);
+		break;
+	case CAUSE_STOPPED:
+		wait_advise_stopped(f, &s->longest);
 		break;
 	case CAUSE_PYTHON:
 	case CAUSE_GC:

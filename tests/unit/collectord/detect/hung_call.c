@@ -13,19 +13,24 @@ static const struct {
 	int seconds;		/* it lasts */
 	enum finding_severity severity;
 	double confidence; /* at most */
+	bool is_stopped;
 } cases[] = {
-	{ "young", "cudaLaunchKernel", 200, 10 * US, BLAME_DEVICE, 9, 0, 0 },
-	{ "a launch", "cudaLaunchKernel", 200, 10 * US, BLAME_DEVICE, 12, FINDING_LOW, 1 },
-	{ "older", "cudaLaunchKernel", 200, 10 * US, BLAME_LOCK, 40, FINDING_MEDIUM, 1 },
-	{ "older still", "cudaLaunchKernel", 200, 10 * US, BLAME_LOCK, 100, FINDING_HIGH, 1 },
-	{ "forever", "cudaLaunchKernel", 200, 10 * US, BLAME_ON_CPU, 700, FINDING_CRITICAL, 1 },
-	{ "the first of its kind", "cudaMalloc", 0, 0, BLAME_DEVICE, 100, FINDING_HIGH, 0.6 },
-	{ "a kernel like others before", "cudaStreamSynchronize", 200, 30 * S, BLAME_DEVICE, 500, 0, 0 },
-	{ "a long kernel, nothing known", "cudaStreamSynchronize", 3, 1 * MS, BLAME_DEVICE, 700, FINDING_MEDIUM, 0.3 },
-	{ "a long kernel, spinning", "cudaStreamSynchronize", 3, 1 * MS, BLAME_ON_CPU, 700, FINDING_MEDIUM, 0.3 },
+	{ "young", "cudaLaunchKernel", 200, 10 * US, BLAME_DEVICE, 9, 0, 0, false },
+	{ "a launch", "cudaLaunchKernel", 200, 10 * US, BLAME_DEVICE, 12, FINDING_LOW, 1, false },
+	{ "older", "cudaLaunchKernel", 200, 10 * US, BLAME_LOCK, 40, FINDING_MEDIUM, 1, false },
+	{ "older still", "cudaLaunchKernel", 200, 10 * US, BLAME_LOCK, 100, FINDING_HIGH, 1, false },
+	{ "forever", "cudaLaunchKernel", 200, 10 * US, BLAME_ON_CPU, 700, FINDING_CRITICAL, 1, false },
+	{ "the first of its kind", "cudaMalloc", 0, 0, BLAME_DEVICE, 100, FINDING_HIGH, 0.6, false },
+	{ "a kernel like others before", "cudaStreamSynchronize", 200, 30 * S, BLAME_DEVICE, 500, 0, 0, false },
+	{ "a long kernel, nothing known", "cudaStreamSynchronize", 3, 1 * MS, BLAME_DEVICE, 700, FINDING_MEDIUM, 0.3,
+	  false },
+	{ "a long kernel, spinning", "cudaStreamSynchronize", 3, 1 * MS, BLAME_ON_CPU, 700, FINDING_MEDIUM, 0.3,
+	  false },
 	{ "a wait for the device, always short", "cudaStreamSynchronize", 200, 20 * MS, BLAME_DEVICE, 700, FINDING_HIGH,
-	  0.6 },
-	{ "a synchronise behind a lock", "cudaStreamSynchronize", 200, 20 * MS, BLAME_LOCK, 100, FINDING_HIGH, 1 },
+	  0.6, false },
+	{ "a synchronise behind a lock", "cudaStreamSynchronize", 200, 20 * MS, BLAME_LOCK, 100, FINDING_HIGH, 1,
+	  false },
+	{ "a stop in a launch", "cudaLaunchKernel", 200, 10 * US, BLAME_OTHER, 40, FINDING_MEDIUM, 1, true },
 };
 
 int main(void)
@@ -48,6 +53,15 @@ int main(void)
 			/* the driver's call inside it */
 			play_in_flight(p, "cuStreamSynchronize", 5000, start_ns, cases[i].waits);
 			p->in_flight[1].depth = 1;
+			if (cases[i].is_stopped)
+				play_wait(p, &(struct account_wait){ .ns = S,
+								     .max_ns = S,
+								     .is_open = true,
+								     .tid = 5000,
+								     .op = p->in_flight[0].op,
+								     .class = BLAME_OTHER,
+								     .kind = RESOURCE_STOPPED,
+								     .resource = STOP_SIGNAL });
 			CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
 			f = play_find(p, "hung_call");
 			CHECK(cases[i].name, !f || f->severity >= before);
@@ -64,6 +78,9 @@ int main(void)
 			      f->confidence <= cases[i].confidence && f->confidence > cases[i].confidence - 0.01);
 			CHECK_INT_EQ(cases[i].name, f->call[0].tid, 5000);
 			CHECK_INT_EQ(cases[i].name, f->tid, 5000);
+			if (cases[i].is_stopped)
+				CHECK_STR_EQ(cases[i].name, f->advice[0],
+					     "if it is still stopped (ps -o stat= -p 4711 shows T): kill -CONT 4711");
 			if (cases[i].waits == BLAME_LOCK)
 				CHECK_STR_EQ(
 					cases[i].name, f->advice[0],

@@ -33,6 +33,12 @@ static const struct {
 	  "it waits for the end of process 4026; see what that process does: sudo gdb -p 4026 -batch -ex bt" },
 	{ "the lock of a file", PLAY_PID, BLAME_LOCK, RESOURCE_FILE_LOCK, 0, 20, 0, "lock", FINDING_LOW,
 	  "it waits for the lock of the file '/data/my set'; see which process holds it: sudo lslocks" },
+	{ "a reader", PLAY_PID, BLAME_OTHER, RESOURCE_FULL_PIPE, 0, 20, 0, "reader", FINDING_LOW,
+	  "it waits for room in a pipe: see who should read it: sudo find /proc/[0-9]*/fd -lname 'pipe:\\[4026\\]'" },
+	{ "a reader of a socket", PLAY_PID, BLAME_NETWORK, RESOURCE_FULL_PEER, 0, 20, 0, "reader", FINDING_LOW,
+	  "it waits for room in the socket socket:[4026]: see who should read it: sudo ss -xtnpe" },
+	{ "stopped, for a minute", PLAY_PID, BLAME_OTHER, RESOURCE_STOPPED, 0, 70, 0, "stopped", FINDING_HIGH,
+	  "if it is still stopped (ps -o stat= -p 4711 shows T): kill -CONT 4711" },
 	{ "a disk", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 20, 0, "disk", FINDING_LOW, NULL },
 	{ "a disk, longer", 5000, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 40, 0, "disk", FINDING_MEDIUM, NULL },
 	{ "a disk, for a minute", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 70, 0, "disk", FINDING_HIGH, NULL },
@@ -77,7 +83,7 @@ static void wait_on(struct play *p, size_t i)
 					     .tid = cases[i].tid,
 					     .class = (uint8_t)cases[i].class,
 					     .kind = (uint8_t)cases[i].kind,
-					     .resource = 4026,
+					     .resource = cases[i].kind == RESOURCE_STOPPED ? STOP_SIGNAL : 4026,
 					     .is_open = true };
 
 		memcpy(wait.name, names[cases[i].kind], sizeof(wait.name));

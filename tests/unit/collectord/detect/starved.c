@@ -71,6 +71,16 @@ static const struct {
 	  5, "loader", FINDING_LOW, 40, "python waited for data between its calls" },
 	{ "worker of a server", 900, 50, BLAME_OTHER, RESOURCE_PIPE, EARLIER, EARLIER, "python", false, 5, "loader",
 	  FINDING_LOW, 40, "python waited for data between its calls" },
+	{ "a child reads its output", 500, 100, BLAME_OTHER, RESOURCE_FULL_PIPE, WORKER, WORKER, "tee", true, 20,
+	  "reader", FINDING_HIGH, 100, "python waited for the reader of its output between its calls" },
+	{ "another process does", 500, 100, BLAME_OTHER, RESOURCE_FULL_PIPE, EARLIER, EARLIER, "python", false, 20,
+	  "reader", FINDING_HIGH, 100, "python waited for the reader of its output between its calls" },
+	{ "its own thread does", 500, 100, BLAME_OTHER, RESOURCE_FULL_PIPE, MAIN, 4999, "python", false, 20, "reader",
+	  FINDING_MEDIUM, 50, "python waited for the reader of its output between its calls" },
+	{ "server with a slow client", 900, 50, BLAME_NETWORK, RESOURCE_FULL_PEER, WORKER, WORKER, "client", false, 5,
+	  "reader", FINDING_LOW, 40, "python waited for the reader of its output between its calls" },
+	{ "stopped", 500, 100, BLAME_OTHER, RESOURCE_STOPPED, EARLIER, EARLIER, "bash", false, 1, "stopped",
+	  FINDING_HIGH, 100, "python was stopped between its calls" },
 	/* Those are well. */
 	{ "lock of a file, nobody known to have it", 900, 50, BLAME_LOCK, RESOURCE_FILE_LOCK, 0, 0, "", false, 5, "", 0,
 	  0, "" },
@@ -91,6 +101,7 @@ static void second_of(struct play *p, size_t i, uint64_t waits_ns)
 				     .tid = MAIN,
 				     .class = (uint8_t)cases[i].class,
 				     .kind = (uint8_t)cases[i].kind,
+				     .resource = cases[i].kind == RESOURCE_STOPPED ? STOP_SIGNAL : 0,
 				     .waker_tgid = cases[i].waker,
 				     .waker_tid = cases[i].waker_tid,
 				     .waker_uid = PLAY_UID,
@@ -257,6 +268,9 @@ static void check_paths(void)
 		{ RESOURCE_FILE_LOCK, BLAME_LOCK, "", "", "see which process holds the lock: sudo lslocks" },
 		{ RESOURCE_WRITTEN, BLAME_BLOCK_IO, "/out/it's.pt", "",
 		  "write '/out/it'\\''s.pt' in another thread or process, from a copy in memory" },
+		{ RESOURCE_FULL_PIPE, BLAME_OTHER, "", "",
+		  "write less (fewer messages of a log or progress bar), or to a file" },
+		{ RESOURCE_FULL_PEER, BLAME_NETWORK, "", "", "see what the socket is: sudo ss -tnp | grep pid=4711," },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -282,6 +296,41 @@ static void check_paths(void)
 		}
 		f = play_find(p, "starved");
 		CHECK_STR_EQ(rows[i].path, f ? f->advice[0] : "", rows[i].want);
+		play_free(p);
+	}
+}
+
+/* How a stop is ended depends on what stopped it. */
+static void check_stops(void)
+{
+	static const struct {
+		enum stop_kind stop;
+		const char *want;
+	} rows[] = {
+		{ STOP_SIGNAL, "if it is still stopped (ps -o stat= -p 4711 shows T): kill -CONT 4711" },
+		{ STOP_DEBUGGER, "see which process debugs or traces it: grep TracerPid /proc/4711/status" },
+		{ STOP_FREEZER,
+		  "if it is still frozen, thaw its control group, which cat /proc/4711/cgroup names: echo 0 > "
+		  "cgroup.freeze; of version 1: echo THAWED > freezer.state; docker unpause; systemctl thaw" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		const struct finding *f;
+
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			waiting_second(p, BLAME_OTHER, 500 * MS);
+			play_wait(p, &(struct account_wait){ .ns = 500 * MS,
+							     .max_ns = 500 * MS,
+							     .count = 1,
+							     .tid = MAIN,
+							     .class = BLAME_OTHER,
+							     .kind = RESOURCE_STOPPED,
+							     .resource = rows[i].stop });
+			CHECK_INT_EQ(rows[i].want, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(rows[i].want, f ? f->advice[0] : "", rows[i].want);
 		play_free(p);
 	}
 }
@@ -841,6 +890,7 @@ int main(void)
 	check_cases();
 	check_names();
 	check_paths();
+	check_stops();
 	check_open();
 	check_several();
 	check_children();
