@@ -12,7 +12,8 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "support")]
+sys.path[:0] = [str(HERE.parent / "support"), str(HERE.parent / "workloads")]
+import between  # noqa: E402
 import ingero  # noqa: E402
 import kept  # noqa: E402
 
@@ -29,6 +30,10 @@ CASES = {
     "tcp": ("network", lambda part, said: kind(part) == "peer" and part["resource"]["name"].startswith("127.0.0.1:") and part["by"]["pid"] in said["helpers"]),
     "lock": ("lock", lambda part, said: kind(part) == "futex" and part["by"]["tid"] not in (0, said["tid"])),
     "file": ("lock", lambda part, said: kind(part) == "file_lock" and part["resource"]["name"] == said["path"] and part["by"]["pid"] in said["helpers"]),
+    "reader": ("other", lambda part, said: kind(part) == "full_pipe" and part["by"]["pid"] in said["helpers"]),
+    "stop": ("other", lambda part, said: is_stop(part, "signal", said)),
+    "frozen": ("other", lambda part, said: is_stop(part, "freezer", said)),
+    "frozen_1": ("other", lambda part, said: is_stop(part, "freezer", said)),
     "child": ("other", lambda part, said: kind(part) == "child"),
     "relay": ("other", lambda part, said: part["by"]["pid"] == said["helpers"][1] and steps(part["chain"]) == [
         (said["helpers"][1], "other", "pipe"), (said["helpers"][0], "sleep", None)]),
@@ -40,6 +45,17 @@ CHAIN_RATIO = 0.8
 
 def kind(part):
     return part.get("resource", {}).get("kind")
+
+
+def is_stop(part, name, said):
+    return part["resource"] == {"kind": "stopped", "name": name} and part["by"]["pid"] in said["helpers"] and not part.get("chain")
+
+
+def can_freeze(version):
+    try:
+        return bool(between.frozen_place(version))
+    except OSError:
+        return False
 
 
 def steps(chain):
@@ -91,6 +107,18 @@ class Place:
             self.check("relay: and says it", f"({said['helpers'][1]}) ←" in text, text)
         self.check(f"{name}: explain has it", any(one["tid"] == said["tid"] for one in self.place.explain(*database)["accounts"]))
 
+    def is_found(self, name, cause, words, remedy):
+        """The finding has the cause, who ended the waits, and a remedy that helps."""
+        _, said = self.trace(name, "--seconds", "11", "--wait-ms", "20")
+        explained = self.place.explain("--db", self.place.path(name + ".db"))
+        found = [one for one in explained["findings"] if one["kind"] == "starved"]
+        if self.check(f"{name}: found", len(found) == 1 and found[0]["cause"]["kind"] == cause, explained["findings"]):
+            self.check(f"{name}: by whom", found[0]["cause"]["pid"] in said["helpers"], found, said)
+            self.check(f"{name}: it is no trifle", found[0]["severity"] in ("HIGH", "CRITICAL"), found)
+            self.check(f"{name}: its remedy", remedy in " ".join(found[0]["advice"]), found)
+        text = " ".join(self.place.answer("explain", "--db", self.place.path(name + ".db")).split())
+        self.check(f"{name}: in words", f"{words} python3" in text.replace(os.path.basename(sys.executable), "python3"), text)
+
     def goes_on(self):
         """A wait of 20 s that has not ended, and what it is for."""
         trace, said = self.trace("loader", "--seconds", "1", "--wait-ms", "20000")
@@ -117,7 +145,10 @@ def main(build):
     with kept.Kept(build) as place:
         here = Place(check, place)
         for name in CASES:
-            here.loses(name)
+            if can_freeze({"frozen": 2, "frozen_1": 1}[name]) if name.startswith("frozen") else True:
+                here.loses(name)
+        here.is_found("reader", "reader", "waits for room in a pipe or socket, too slowly read by", "see why ")
+        here.is_found("stop", "stopped", "stopped (by a signal, a debugger or the freezer), continued by", "kill -CONT ")
         here.goes_on()
     return 1 if check.failed else 0
 

@@ -18,6 +18,10 @@ TO is one of
     disk     writes 4 MiB to a file and waits until the disk has them, again and again for --wait-ms
     read     reads a file of 64 MiB that is not in memory, a piece after the other, for --wait-ms
     file     waits for the lock of a file that another process holds for --wait-ms
+    reader   writes more than there is room for into a pipe that another process reads, after a rest of --wait-ms each time
+    stop     stops itself by a signal, and another process continues it after --wait-ms
+    frozen   another process freezes its control group, of version 2, while it sleeps for a moment, and thaws it after --wait-ms
+    frozen_1 the same with version 1, while it computes
     child    starts a process that rests --wait-ms, and waits for its end
     python   computes in Python for --wait-ms more
     launches launches kernels one after the other for --wait-ms, then sleeps --rest-ms
@@ -40,6 +44,7 @@ import json
 import os
 import random
 import select
+import signal
 import socket
 import sys
 import tempfile
@@ -53,6 +58,7 @@ import quota  # noqa: E402
 
 DISK_BYTES = 4 << 20
 READ_BYTES = 64 << 20
+PIPE_BYTES = 4096
 PIECE_BYTES = 256 << 10
 EPOCH_S = 5
 HELD_S = 0.01
@@ -87,6 +93,7 @@ class Waits:
         self.holders = []
         self.loses = options.loses
         self.path = None
+        self.group = None
         self.wait = self.nothing
 
     def is_told(self):
@@ -292,6 +299,95 @@ class Waits:
         fcntl.flock(self.locked, fcntl.LOCK_UN)
         os.write(self.ask, b"x")
 
+    def prepare_reader(self):
+        read, write = os.pipe()
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self.room = write
+        self.spawn(lambda: self.drain(read, write))
+        os.close(read)
+
+    def drain(self, read, write):
+        os.close(write)
+        while os.read(read, 1):
+            os.read(read, PIPE_BYTES)
+            self.rest_as_announced()
+
+    def reader(self):
+        os.write(self.room, bytes(PIPE_BYTES + 1))
+
+    def spawn(self, work):
+        """A process that does one thing, until the pipe or socket that it works for is closed."""
+        pid = os.fork()
+        if pid == 0:
+            work()
+            os._exit(0)
+        self.children.append(pid)
+
+    def prepare_stop(self, stop=None):
+        """The one that continues this process: for each byte, once /proc says that it is stopped."""
+        asked, self.ask = os.pipe()
+        parent = os.getpid()
+
+        def go_on():
+            os.close(self.ask)
+            while os.read(asked, 1):
+                if stop:
+                    stop(True)
+                else:
+                    while process_state(parent) != "T":
+                        os.sched_yield()
+                self.rest_as_announced()
+                if stop:
+                    stop(False)
+                else:
+                    os.kill(parent, signal.SIGCONT)
+        self.spawn(go_on)
+        os.close(asked)
+
+    def stop(self):
+        os.write(self.ask, b"x")
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def prepare_group(self, version):
+        place = frozen_place(version)
+        self.group = os.path.join(place, f"ingero-frozen-{os.getpid()}")
+        os.mkdir(self.group)
+        switch, (yes, no) = {1: ("freezer.state", ("FROZEN", "THAWED")), 2: ("cgroup.freeze", ("1", "0"))}[version]
+        self.thawed, thawed = os.pipe()
+        os.set_blocking(self.thawed, False)
+
+        def freeze(is_frozen):
+            quota.write(self.group, switch, yes if is_frozen else no)
+            while is_frozen and not is_group_frozen(self.group, version):
+                os.sched_yield()
+            if not is_frozen:
+                os.write(thawed, b"x")
+        self.prepare_stop(freeze)
+        quota.write(self.group, "cgroup.procs", os.getpid())
+        self.group_before = place
+
+    def prepare_frozen(self):
+        self.prepare_group(2)
+
+    def frozen(self):
+        os.write(self.ask, b"x")
+        while not self.is_thawed():
+            time.sleep(0.001)
+
+    def prepare_frozen_1(self):
+        self.prepare_group(1)
+
+    def frozen_1(self):
+        os.write(self.ask, b"x")
+        while not self.is_thawed():
+            pass
+
+    def is_thawed(self):
+        try:
+            return bool(os.read(self.thawed, 1))
+        except BlockingIOError:
+            return False
+
     def child(self):
         pid = os.fork()
         if pid == 0:
@@ -329,6 +425,28 @@ class Waits:
         for pid in self.children:
             os.kill(pid, 9)
             os.waitpid(pid, 0)
+        if self.group:
+            quota.write(self.group_before, "cgroup.procs", os.getpid())
+            os.rmdir(self.group)
+
+
+def process_state(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def frozen_place(version):
+    """Where a hierarchy of that version that can freeze is mounted."""
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        for _, where, kind, options, *_ in map(str.split, file):
+            if kind == "cgroup2" if version == 2 else kind == "cgroup" and "freezer" in options.split(","):
+                return where
+    raise OSError("no control groups of that version can be frozen")
+
+
+def is_group_frozen(group, version):
+    with open(os.path.join(group, "cgroup.events" if version == 2 else "freezer.state"), encoding="ascii") as file:
+        return ("frozen 1" if version == 2 else "FROZEN") in file.read().splitlines()
 
 
 def compute(seconds):
@@ -347,7 +465,8 @@ def clocks(group):
 
 
 def main():
-    names = [name for name in vars(Waits) if not name.startswith("_") and not name.startswith("prepare_") and name not in ("helper", "begin", "end", "is_told", "rest", "rest_as_announced")]
+    names = [name for name in vars(Waits) if not name.startswith("_") and not name.startswith("prepare_") and name not in ("helper", "begin", "end", "is_told", "rest", "rest_as_announced",
+                                                                                                            "spawn", "drain", "is_thawed")]
     parser = argparse.ArgumentParser(description="a loop of GPU steps that loses its time between the calls")
     parser.add_argument("--libraries", required=True)
     parser.add_argument("--loses", choices=names, required=True)

@@ -28,6 +28,8 @@ enum cause_group {
 	GROUP_GC,
 	GROUP_PIPE,
 	GROUP_SOCKET,
+	GROUP_FULL_PIPE,
+	GROUP_FULL_SOCKET,
 	GROUP_GIL,
 	GROUP_LOCK,
 	GROUP_FILE_LOCK,
@@ -38,6 +40,10 @@ enum cause_group {
 	GROUP_CHILD,
 	GROUP_DRIVER,
 	GROUP_SLEEP,
+	GROUP_STOPPED, /* by what is unknown: the sum of several */
+	GROUP_SIGNALLED,
+	GROUP_TRACED,
+	GROUP_FROZEN,
 	GROUP_WOKEN, /* what it waits for is unknown, and who ended the wait is known */
 	GROUP_BLOCKED,
 	GROUP_NOT_KNOWN,
@@ -57,6 +63,8 @@ static const struct {
 	[GROUP_GC] = { "garbage collection", NULL, "" },
 	[GROUP_PIPE] = { "waits for a pipe", NULL, "from " },
 	[GROUP_SOCKET] = { "waits for " WAIT_WORDS_SOCKET, NULL, WAIT_WORDS_SOCKET_BY " " },
+	[GROUP_FULL_PIPE] = { "waits for " WAIT_WORDS_FULL_PIPE, NULL, "" },
+	[GROUP_FULL_SOCKET] = { "waits for " WAIT_WORDS_FULL_SOCKET, NULL, "" },
 	[GROUP_GIL] = { "waits for " WAIT_WORDS_GIL, NULL, WAIT_WORDS_GIL_BY " " },
 	[GROUP_LOCK] = { "waits for " WAIT_WORDS_LOCK, NULL, WAIT_WORDS_LOCK_BY " " },
 	[GROUP_FILE_LOCK] = { "waits for a file lock", NULL, "" },
@@ -67,6 +75,10 @@ static const struct {
 	[GROUP_CHILD] = { "waits for " WAIT_WORDS_CHILD, NULL, "" },
 	[GROUP_DRIVER] = { "waits in the GPU driver", NULL, "" },
 	[GROUP_SLEEP] = { "sleeping", NULL, "" },
+	[GROUP_STOPPED] = { "stopped", NULL, WAIT_WORDS_STOPPED_BY " " },
+	[GROUP_SIGNALLED] = { "stopped by a signal", NULL, WAIT_WORDS_STOPPED_BY " " },
+	[GROUP_TRACED] = { "stopped by a debugger", NULL, WAIT_WORDS_STOPPED_BY " " },
+	[GROUP_FROZEN] = { "frozen by its cgroup", NULL, WAIT_WORDS_STOPPED_BY " " },
 	[GROUP_WOKEN] = { "waits to be woken", NULL, "by " },
 	[GROUP_BLOCKED] = { "blocked, reason unknown", "blocked", "" },
 	[GROUP_NOT_KNOWN] = { "not known", NULL, "" },
@@ -135,14 +147,36 @@ static bool is_collection(const Ingero__V1__AccountPart *part)
 	return part->resource && strcmp(part->resource->kind, "gc") == 0;
 }
 
+/* Of a part in a call, too. Return: GROUP_BLOCKED: it is no stop */
+static enum cause_group stop_group(const Ingero__V1__AccountPart *part)
+{
+	static const struct {
+		const char *name;
+		enum cause_group group;
+	} by_name[] = { { "signal", GROUP_SIGNALLED }, { "debugger", GROUP_TRACED }, { "freezer", GROUP_FROZEN } };
+
+	if (!part->resource || strcmp(part->resource->kind, "stopped") != 0)
+		return GROUP_BLOCKED;
+	for (size_t i = 0; i < ARRAY_SIZE(by_name); i++)
+		if (strcmp(part->resource->name, by_name[i].name) == 0)
+			return by_name[i].group;
+	return GROUP_STOPPED;
+}
+
 static enum cause_group account_group_of(const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part)
 {
 	static const struct {
 		const char *kind;
 		enum cause_group group;
 	} by_resource[] = {
-		{ "gil", GROUP_GIL },	  { "futex", GROUP_LOCK },	    { "pipe", GROUP_PIPE },
-		{ "peer", GROUP_SOCKET }, { "file_lock", GROUP_FILE_LOCK }, { "child", GROUP_CHILD },
+		{ "gil", GROUP_GIL },
+		{ "futex", GROUP_LOCK },
+		{ "pipe", GROUP_PIPE },
+		{ "peer", GROUP_SOCKET },
+		{ "file_lock", GROUP_FILE_LOCK },
+		{ "child", GROUP_CHILD },
+		{ "full_pipe", GROUP_FULL_PIPE },
+		{ "full_peer", GROUP_FULL_SOCKET },
 	};
 	enum blame_view_class class = blame_view_parse(part->class_);
 
@@ -161,6 +195,8 @@ static enum cause_group account_group_of(const Ingero__V1__Account *account, con
 	for (size_t i = 0; part->resource && i < ARRAY_SIZE(by_resource); i++)
 		if (strcmp(part->resource->kind, by_resource[i].kind) == 0)
 			return by_resource[i].group;
+	if (stop_group(part) != GROUP_BLOCKED)
+		return stop_group(part);
 	if (part->resource && strcmp(part->resource->kind, "device") == 0 && class != BLAME_VIEW_MEMORY)
 		return GROUP_DISK;
 	if (part->resource && strcmp(part->resource->kind, "written") == 0 && class != BLAME_VIEW_MEMORY)
@@ -218,7 +254,8 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 	switch (group) {
 	case GROUP_CALL:
 		(void)snprintf(cause->text, sizeof(cause->text), "%s",
-			       is_collection(part) ? group_words[GROUP_GC].label
+			       is_collection(part)		   ? group_words[GROUP_GC].label
+			       : stop_group(part) != GROUP_BLOCKED ? group_words[stop_group(part)].label
 			       : blame_view_parse(part->class_) == BLAME_VIEW_COUNT
 				       ? part->class_
 				       : blame_view_label(blame_view_parse(part->class_)));
@@ -236,6 +273,17 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 			n = strlen(cause->text);
 			(void)snprintf(cause->text + n, sizeof(cause->text) - n, "%s" WAIT_WORDS_LOCK_BY " %s",
 				       n ? " " : "", who.text);
+		}
+		cause->chain = chain_text(part->chain, part->n_chain, account->pid);
+		cause->chain_ns = chain_ns(part->chain, part->n_chain);
+		break;
+	case GROUP_FULL_PIPE:
+	case GROUP_FULL_SOCKET:
+		if (part->by) {
+			who_format(account, part->by, group, &who);
+			(void)snprintf(cause->text, sizeof(cause->text), WAIT_WORDS_FULL_BY " %.80s", who.text);
+		} else {
+			resource_format(part->resource, cause);
 		}
 		cause->chain = chain_text(part->chain, part->n_chain, account->pid);
 		cause->chain_ns = chain_ns(part->chain, part->n_chain);
@@ -283,7 +331,11 @@ struct account_waiting account_waiting_of(const Ingero__V1__Account *account)
 		who_format(account, part->by, group, &who);
 		(void)buf_printf(&text, " %s%s", group_words[group].link, who.text);
 	}
-	if (group != GROUP_GIL)
+	if (part->by && (group == GROUP_FULL_PIPE || group == GROUP_FULL_SOCKET)) {
+		who_format(account, part->by, group, &who);
+		(void)buf_printf(&text, " " WAIT_WORDS_FULL_BY " %s", who.text);
+	}
+	if (group != GROUP_GIL && stop_group(part) == GROUP_BLOCKED)
 		resource_format(part->resource, &what);
 	if (what.text[0])
 		(void)buf_printf(&text, ": %s", what.text);
@@ -385,6 +437,12 @@ static bool is_group_wait(enum cause_group kind)
 	switch (kind) {
 	case GROUP_PIPE:
 	case GROUP_SOCKET:
+	case GROUP_FULL_PIPE:
+	case GROUP_FULL_SOCKET:
+	case GROUP_STOPPED:
+	case GROUP_SIGNALLED:
+	case GROUP_TRACED:
+	case GROUP_FROZEN:
 	case GROUP_GIL:
 	case GROUP_LOCK:
 	case GROUP_FILE_LOCK:
