@@ -280,7 +280,9 @@ void pipeline_collect(struct pipeline *p)
 	r = figures_collect(p->figures, &source);
 	if (r < 0)
 		(void)log_warning(r, "cannot keep all figures, reading them again later");
-	(void)ops->behind(p->source, behind_note, p);
+	r = figures_behind_read(p->figures, ops->behind(p->source, behind_note, p) >= 0);
+	if (r < 0)
+		(void)log_warning(r, "cannot keep who ran while others waited, reading it again later");
 	accounts_collect(p, &source);
 	/* Records identify their process by slot, also the last one before it was seen gone. */
 	if (figures_gone(p->figures))

@@ -115,6 +115,8 @@ static void track_culprit_add(struct track *t, const struct culprit *more)
 	size_t least = 0;
 
 	t->behind_ns += who->ns;
+	if (!who->tgid)
+		return; /* several processes, none of which can be named */
 	for (size_t i = 0; i < t->n_culprits; i++) {
 		struct culprit *here = &t->culprits[i].by;
 

@@ -30,6 +30,7 @@ void figures_taken_free(struct figures_taken *taken)
 		return;
 	account_book_free(taken->book);
 	wait_book_free(taken->wait_book);
+	behind_book_free(taken->behind_book);
 	op_list_done(&taken->ops);
 	ARRAY_DONE(&taken->behind);
 	free(taken);
@@ -289,31 +290,27 @@ void figures_release_gone(struct figures *f, const struct figures_source *source
 int figures_behind(struct figures *f, const struct behind_key *key, const struct behind_value *value)
 {
 	struct process_figures *p = key->slot < PROCESS_SLOTS ? f->by_slot[key->slot] : NULL;
-	struct behind_figures fresh = { .tgid = key->tgid, .is_between = key->is_between != 0 };
-	struct behind_figures *b = NULL;
-	int r;
 
 	if (!p)
 		return 0; /* slot claimed after the last collect: read next time */
+	if (!p->taken)
+		p->taken = calloc(1, sizeof(*p->taken));
+	if (p->taken && !p->taken->behind_book)
+		p->taken->behind_book = behind_book_new();
+	return p->taken && p->taken->behind_book ? behind_book_note(p->taken->behind_book, key, value) : -ENOMEM;
+}
 
-	for (size_t i = 0; i < p->behind.n && !b; i++)
-		if (p->behind.items[i].tgid == key->tgid && p->behind.items[i].is_between == fresh.is_between)
-			b = &p->behind.items[i];
-	if (!b) {
-		r = ARRAY_PUSH(&p->behind, fresh);
-		if (r < 0)
-			return r;
-		b = &p->behind.items[p->behind.n - 1];
+int figures_behind_read(struct figures *f, bool is_complete)
+{
+	int worst = 0;
+
+	for (size_t i = 0; i < f->processes.n; i++) {
+		struct process_figures *p = f->processes.items[i];
+
+		if (p->taken && p->taken->behind_book)
+			worst = MIN(behind_book_read(p->taken->behind_book, &p->behind, is_complete), worst);
 	}
-	b->ns += value->ns >= b->last_ns ? value->ns - b->last_ns : value->ns;
-	if (value->ns == b->last_ns)
-		return 0; /* keep the name from then: the number may belong to another process now */
-	b->last_ns = value->ns;
-	b->uid = value->uid;
-	b->is_guarded = value->is_guarded;
-	memcpy(b->comm, value->comm, sizeof(b->comm));
-	b->comm[sizeof(b->comm) - 1] = 0;
-	return 0;
+	return worst;
 }
 
 size_t figures_gone(const struct figures *f)

@@ -15,27 +15,18 @@
 #include "base/array.h"
 #include "bpf/record.h"
 #include "figures/account.h"
+#include "figures/behind.h"
 #include "figures/op_figures.h"
 #include "procs/process_table.h"
 
-/* A process that ran while threads of this process were ready to run. */
-struct behind_figures {
-	uint32_t tgid;
-	uint32_t uid;
-	uint64_t ns;
-	uint64_t last_ns; /* the kernel's value when last read; a smaller value means that it began anew */
-	bool is_between;  /* between calls; false: in a call */
-	bool is_guarded;  /* its own user may not inspect it */
-	char comm[RECORD_COMM_BYTES];
-};
-
 /* State that only ticks need (tick.c). */
 struct figures_taken {
-	struct account_book *book;   /* NULL: no account yet */
-	struct wait_book *wait_book; /* NULL: no wait yet */
+	struct account_book *book;	 /* NULL: no account yet */
+	struct wait_book *wait_book;	 /* NULL: no wait yet */
+	struct behind_book *behind_book; /* NULL: no neighbour yet */
 	/* figures at the last tick */
 	struct op_list ops;
-	ARRAY(struct behind_figures) behind;
+	struct behind_list behind;
 };
 
 struct process_figures {
@@ -47,7 +38,7 @@ struct process_figures {
 	bool was_told;	    /* a tick has reported the process */
 	bool was_gone;	    /* a tick has reported its end: later ticks leave it out */
 	struct op_list ops; /* recent_ns: longest call since figures_restart_max() */
-	ARRAY(struct behind_figures) behind;
+	struct behind_list behind;
 	/*
 	 * Since the first calls of the threads: driving threads, the 7 others with most calls, the sum of the rest as
 	 * tid 0. Which threads are listed singly may change. After a tick has reported the end: only the driving thread
@@ -105,6 +96,12 @@ int figures_collect(struct figures *figures, const struct figures_source *source
 void figures_guarded(struct figures *figures, const struct figures_source *source);
 /** figures_behind() - note one entry of the kernel's map, after figures_collect(). Return: 0 or -ENOMEM */
 int figures_behind(struct figures *figures, const struct behind_key *key, const struct behind_value *value);
+/**
+ * figures_behind_read() - bring the lists of neighbours up to date with what was noted
+ * @is_complete: the reading was complete: a missing entry was evicted
+ * Return: 0 or -ENOMEM (some processes keep their previous lists)
+ */
+int figures_behind_read(struct figures *figures, bool is_complete);
 /**
  * figures_account() - note the account of a thread; call after figures_collect()
  * A repeated or older account, or one that changed while it was copied, does no harm.

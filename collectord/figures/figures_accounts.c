@@ -11,6 +11,7 @@
 #include "files/file_table.h"
 
 #define WAITS_LAST 16	       /* waits kept of a process that is gone, half of them singly */
+#define BEHIND_LAST 32	       /* neighbours kept singly of a process that is gone */
 #define GONE_ACCOUNTS_MOST 128 /* gone processes whose account is kept: those that ended last */
 #define EARLY_MOST 64	       /* accounts noted before their process was known */
 
@@ -185,7 +186,7 @@ static void waits_last(struct process_figures *p)
 	ARRAY_FIT(&p->waits);
 }
 
-/* Keep the first account, that of the driving thread with most calls, and its longest waits. */
+/* Keep the first account, that of the driving thread with most calls, and its longest waits; and some neighbours. */
 void figures_finish(struct process_figures *p)
 {
 	if (!p->taken)
@@ -199,6 +200,8 @@ void figures_finish(struct process_figures *p)
 	if (p->accounts.n)
 		ARRAY_FIT(&p->accounts.items[0].parts);
 	waits_last(p);
+	behind_fold(&p->behind, BEHIND_LAST);
+	ARRAY_FIT(&p->behind);
 	ARRAY_FIT(&p->ops.used);
 }
 

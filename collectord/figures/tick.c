@@ -80,27 +80,22 @@ static int op_take(const struct op_used *now, const struct figures_taken *before
 
 static int behind_take(const struct process_figures *now, struct tick_process *process)
 {
-	const struct figures_taken *before = now->taken;
+	struct behind_list list = { .n = 0 };
+	int r = behind_since(&now->behind, now->taken ? &now->taken->behind : NULL, &list);
 
-	for (size_t i = 0; i < now->behind.n; i++) {
-		const struct behind_figures *b = &now->behind.items[i];
-		/* Entries of a process are only appended, so an entry keeps its index. */
-		uint64_t then_ns = before && i < before->behind.n ? before->behind.items[i].ns : 0;
-		struct tick_behind fresh = { .ns = b->ns - then_ns,
+	for (size_t i = 0; i < list.n && r == 0; i++) {
+		const struct behind_figures *b = &list.items[i];
+		struct tick_behind fresh = { .ns = b->ns,
 					     .tgid = b->tgid,
 					     .uid = b->uid,
 					     .is_between = b->is_between,
 					     .is_guarded = b->is_guarded };
-		int r;
 
-		if (!fresh.ns)
-			continue;
 		memcpy(fresh.comm, b->comm, sizeof(fresh.comm));
 		r = ARRAY_PUSH(&process->behind, fresh);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	ARRAY_DONE(&list);
+	return r;
 }
 
 static int accounts_take(const struct process_figures *now, struct tick_process *process)
@@ -183,9 +178,7 @@ static int taken_prepare(struct process_figures *now, struct figures_taken *next
 		r = op_list_take(&now->taken->ops, used->id) ? op_list_copy(&next->ops, used->id, &used->figures)
 							     : -ENOMEM;
 	}
-	for (size_t i = 0; i < now->behind.n && r == 0; i++)
-		r = ARRAY_PUSH(&next->behind, now->behind.items[i]);
-	return r;
+	return r ? r : behind_copy(&now->behind, &next->behind);
 }
 
 /* @next: NULL if the process is gone */
@@ -205,9 +198,8 @@ static void taken_exchange(struct process_figures *now, struct figures_taken *ne
 		used->figures = old;
 	}
 	ARRAY_DONE(&now->taken->behind);
-	now->taken->behind.items = TAKE_PTR(next->behind.items);
-	now->taken->behind.n = next->behind.n;
-	now->taken->behind.room = next->behind.room;
+	now->taken->behind = next->behind;
+	next->behind = (struct behind_list){ .n = 0 };
 }
 
 void ticker_begin(struct ticker *t, uint64_t now_ns, const uint64_t losses[LOSS_COUNT])

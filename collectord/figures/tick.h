@@ -25,7 +25,7 @@ struct tick_op {
 /* A process that ran while threads of this process were ready to run, in this tick. */
 struct tick_behind {
 	uint64_t ns;
-	uint32_t tgid;
+	uint32_t tgid; /* 0: several (behind.h) */
 	uint32_t uid;
 	bool is_between; /* between calls; false: in a call */
 	bool is_guarded; /* its own user may not inspect it */

@@ -177,7 +177,8 @@ uint32_t probe_set_cells_used(struct probe_set *set)
 	return probe_set_cells_map(set, n) < 0 ? 0 : n;
 }
 
-static size_t behind_read(struct probe_set *set)
+/* Return: number of entries or -errno */
+static int behind_read(struct probe_set *set)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts, .elem_flags = 0);
 	uint32_t n = BEHIND_ROOM, position;
@@ -186,15 +187,14 @@ static size_t behind_read(struct probe_set *set)
 	if (bpf_map_lookup_batch(bpf_map__fd(set->bpf->maps.behind), NULL, &position, set->behind_keys,
 				 set->behind_values, &n, &opts) &&
 	    errno != ENOENT)
-		return 0;
-	return n;
+		return -errno;
+	return (int)n;
 }
 
 int probe_set_slot_release(struct probe_set *set, uint32_t slot)
 {
 	struct process_slot *s;
-	size_t i, n;
-	int r;
+	int i, n, r;
 
 	if (slot == 0 || slot >= CALIBRATION_SLOT)
 		return -EINVAL;
@@ -308,11 +308,11 @@ int probe_set_executable(struct probe_set *set, struct executable_record *ret, s
 
 int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data)
 {
-	size_t i, n = behind_read(set);
+	int i, n = behind_read(set);
 
 	for (i = 0; i < n; i++)
 		func(&set->behind_keys[i], &set->behind_values[i], data);
-	return (int)n;
+	return n;
 }
 
 int probe_set_calls_fd(const struct probe_set *set)

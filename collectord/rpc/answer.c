@@ -199,6 +199,27 @@ bool answer_may_name(const struct call_identity *identity, uint32_t uid, bool is
 	return (identity->uid == uid && !is_guarded) || !answer_hides_names(identity);
 }
 
+static int neighbour_add(const struct scope *scope, const struct process_figures *p, const struct behind_figures *b,
+			 struct arena *arena, Ingero__V1__Summary *summary)
+{
+	Ingero__V1__Behind *row = summary->behind[summary->n_behind] = ARENA_NEW(arena, Ingero__V1__Behind);
+
+	if (!row)
+		return -ENOMEM;
+	ingero__v1__behind__init(row);
+	row->uid = b->uid;
+	row->ns = b->ns;
+	row->victim_pid = p->process->identity.tgid;
+	if (answer_may_name(scope->identity, b->uid, b->is_guarded)) {
+		row->pid = b->tgid;
+		row->comm = arena_copy_text(arena, b->comm);
+		if (!row->comm)
+			return -ENOMEM;
+	}
+	summary->n_behind++;
+	return 0;
+}
+
 int answer_behind(const struct rpc_context *context, const struct scope *scope, const struct since *since,
 		  struct arena *arena, Ingero__V1__Summary *summary)
 {
@@ -213,28 +234,15 @@ int answer_behind(const struct rpc_context *context, const struct scope *scope, 
 		return -ENOMEM;
 
 	for (size_t i = 0; (p = since_next(context->capture->figures, scope, since, &i, &then));) {
-		for (size_t k = 0; k < p->behind.n; k++) {
-			const struct behind_figures *b = &p->behind.items[k];
-			uint64_t ns = b->ns - since_behind_ns(then, b);
-			Ingero__V1__Behind *row;
+		struct behind_list behind = { .n = 0 };
+		int r = behind_since(&p->behind, then ? &then->behind : NULL, &behind);
 
-			if (!ns || b->is_between) /* between calls: part of the accounts */
-				continue;
-			row = summary->behind[summary->n_behind] = ARENA_NEW(arena, Ingero__V1__Behind);
-			if (!row)
-				return -ENOMEM;
-			ingero__v1__behind__init(row);
-			row->uid = b->uid;
-			row->ns = ns;
-			row->victim_pid = p->process->identity.tgid;
-			if (answer_may_name(scope->identity, b->uid, b->is_guarded)) {
-				row->pid = b->tgid;
-				row->comm = arena_copy_text(arena, b->comm);
-				if (!row->comm)
-					return -ENOMEM;
-			}
-			summary->n_behind++;
-		}
+		for (size_t k = 0; k < behind.n && r == 0; k++)
+			if (!behind.items[k].is_between) /* between calls: part of the accounts */
+				r = neighbour_add(scope, p, &behind.items[k], arena, summary);
+		ARRAY_DONE(&behind);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }

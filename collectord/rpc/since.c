@@ -17,25 +17,13 @@
 
 int since_behind(struct since_process *then, const struct process_figures *now)
 {
-	ARRAY(struct behind_figures) behind = { .items = NULL };
+	struct behind_list behind;
+	int r = behind_copy(&now->behind, &behind);
 
-	for (size_t i = 0; i < now->behind.n; i++)
-		if (ARRAY_PUSH(&behind, now->behind.items[i]) < 0) {
-			ARRAY_DONE(&behind);
-			return -ENOMEM;
-		}
+	if (r < 0)
+		return r;
 	ARRAY_DONE(&then->behind);
-	then->behind.items = behind.items;
-	then->behind.n = behind.n;
-	then->behind.room = behind.room;
-	return 0;
-}
-
-uint64_t since_behind_ns(const struct since_process *then, const struct behind_figures *now)
-{
-	for (size_t i = 0; then && i < then->behind.n; i++)
-		if (then->behind.items[i].tgid == now->tgid && then->behind.items[i].is_between == now->is_between)
-			return MIN(then->behind.items[i].ns, now->ns);
+	then->behind = behind;
 	return 0;
 }
 

@@ -21,7 +21,7 @@ struct scope;
 struct since_process {
 	uint64_t id;
 	struct op_list ops;
-	ARRAY(struct behind_figures) behind;
+	struct behind_list behind;
 	struct account_moment accounts;
 };
 
@@ -52,8 +52,6 @@ struct since_process *since_note(struct since *since, uint64_t id);
 void since_forget(struct since *since, uint64_t id);
 /** since_behind() - of one process, as it is now. Return: 0 or -ENOMEM */
 int since_behind(struct since_process *then, const struct process_figures *now);
-/** since_behind_ns() - time of one neighbour by then; 0 where @then is NULL */
-uint64_t since_behind_ns(const struct since_process *then, const struct behind_figures *now);
 /** since_accounts() - of one process, as they are now. Return: 0 or -ENOMEM */
 int since_accounts(struct since_process *then, const struct process_figures *now);
 /** since_losses() - totals of the losses that may concern the identity */

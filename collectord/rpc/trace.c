@@ -292,7 +292,8 @@ static bool trace_end_begin(struct trace *t)
 	return t->lease && lease_hold_end(t->context->capture->leases, t->lease);
 }
 
-static void trace_finish(struct trace *t)
+/* @since_ns: as in summary_send() */
+static void trace_finish(struct trace *t, uint64_t since_ns)
 {
 	if (t->is_ending || t->state == TRACE_OVER)
 		return;
@@ -301,12 +302,12 @@ static void trace_finish(struct trace *t)
 			return;
 		(void)grace_wait();
 	}
-	trace_settle(t, 0);
+	trace_settle(t, since_ns);
 }
 
 static void duration_fired(uv_timer_t *timer)
 {
-	trace_finish(timer->data);
+	trace_finish(timer->data, clock_spent_ns());
 }
 
 /* By a timer, never at once: the exit is reported from within the reading of the rings, which the end needs, too. */
@@ -328,7 +329,7 @@ void trace_hub_exit(struct trace_hub *hub)
 static void call_stopped(struct call *call, void *data)
 {
 	(void)call;
-	trace_finish(data);
+	trace_finish(data, 0);
 }
 
 static void call_closed(struct call *call, void *data)

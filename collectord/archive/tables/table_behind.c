@@ -13,10 +13,10 @@
 	C(uid, INTEGER, list_u64(list, b->process->uid), UID, "owner of the process")                                  \
 	C(behind_pid, INTEGER, list_known_u64(list, b->tgid), NONE,                                                    \
 	  "process that ran meanwhile; NULL: hidden: it may belong to another user, or its own user may not inspect "  \
-	  "it")                                                                                                        \
+	  "it; or several processes of behind_uid, which had the least time")                                          \
 	C(behind_comm, TEXT, b->tgid ? list_text(list, b->comm) : list_null(list), NONE,                               \
 	  "name of that process; NULL: as in behind_pid")                                                              \
-	C(behind_uid, INTEGER, list_u64(list, b->uid), NONE, "owner of that process")                                  \
+	C(behind_uid, INTEGER, list_u64(list, b->uid), NONE, "owner of that process; 4294967295: several owners")      \
 	C(ns, INTEGER, list_u64(list, b->ns), NONE, "time that this process ran while threads of pid waited")          \
 	C(is_between, INTEGER, list_u64(list, b->is_between), NONE,                                                    \
 	  "1: the waiting threads were between calls; 0: in a call")                                                   \

@@ -66,6 +66,7 @@ static void take(struct stage *s, const char *name)
 	CHECK_INT_EQ(name, figures_collect(s->figures, &source), 0);
 	behind_tell(s, name, s->demo.behind_ns, /* is_between= */ false);
 	behind_tell(s, name, s->demo.behind_between_ns, /* is_between= */ true);
+	CHECK_INT_EQ(name, figures_behind_read(s->figures, /* is_complete= */ true), 0);
 	for (size_t i = 0; i < DEMO_THREADS; i++)
 		if (demo_play_account(&s->demo, i, &account))
 			CHECK_INT_EQ(name, figures_account(s->figures, &account), 0);

@@ -229,6 +229,7 @@ static void behind_adds_up(void)
 		struct behind_value value = { .ns = readings[i], .comm = "logrotate" };
 
 		CHECK_INT_EQ("note", figures_behind(w->figures, &key, &value), 0);
+		CHECK_INT_EQ("read", figures_behind_read(w->figures, true), 0);
 	}
 	CHECK_INT_EQ("one culprit", figures_get(w->figures, 0)->behind.n, 1);
 	CHECK_INT_EQ("its time", figures_get(w->figures, 0)->behind.items[0].ns, 310);
@@ -236,10 +237,37 @@ static void behind_adds_up(void)
 	/* Nothing came: who has that number now kept nobody waiting. */
 	other.ns = readings[ARRAY_SIZE(readings) - 1];
 	CHECK_INT_EQ("note", figures_behind(w->figures, &key, &other), 0);
+	CHECK_INT_EQ("read", figures_behind_read(w->figures, true), 0);
 	CHECK_STR_EQ("its name", figures_get(w->figures, 0)->behind.items[0].comm, "logrotate");
 	other.ns++;
 	CHECK_INT_EQ("note", figures_behind(w->figures, &key, &other), 0);
+	CHECK_INT_EQ("read", figures_behind_read(w->figures, true), 0);
 	CHECK_STR_EQ("the other's", figures_get(w->figures, 0)->behind.items[0].comm, "another");
+}
+
+/* Whoever starts thousands of short processes beside it costs each answer about it no more than some do. */
+static void short_neighbours_are_summed(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+	const struct process_figures *p;
+	uint64_t all_ns = 0, told_ns = 0;
+
+	process_begins(w, 1, 1, 1);
+	collect(w);
+	for (uint32_t i = 0; i < 20000; i++) {
+		const struct behind_key key = { .slot = 1, .is_between = i & 1, .tgid = 100 + i };
+		const struct behind_value value = { .ns = 1000 + i, .uid = 1000, .comm = "short" };
+
+		CHECK_INT_EQ("note", figures_behind(w->figures, &key, &value), 0);
+		if (i % 4000 == 3999)
+			CHECK_INT_EQ("read", figures_behind_read(w->figures, true), 0);
+		all_ns += value.ns;
+	}
+	p = figures_get(w->figures, 0);
+	CHECK("few rows for each answer to walk", p->behind.n <= BEHIND_MOST + BEHIND_SUMS_MOST);
+	for (size_t i = 0; i < p->behind.n; i++)
+		told_ns += p->behind.items[i].ns;
+	CHECK_INT_EQ("no time is missing", told_ns, all_ns);
 }
 
 /* The kernel half says it before it counts: what is read then is guarded. */
@@ -333,6 +361,7 @@ int main(void)
 	garbage_is_left_alone();
 	slow_is_rare();
 	behind_adds_up();
+	short_neighbours_are_summed();
 	becomes_guarded();
 	files_are_as_who_waited_sees_them();
 	return check_result();

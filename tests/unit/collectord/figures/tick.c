@@ -205,6 +205,7 @@ static void neighbours_and_losses_are_differences(void)
 	tick_done(&tick);
 
 	CHECK_INT_EQ("note", figures_behind(w->figures, &key, &value), 0);
+	CHECK_INT_EQ("read", figures_behind_read(w->figures, true), 0);
 	w->losses[LOSS_DEPTH] = 5;
 	tick = take(w);
 	CHECK_INT_EQ("lost in this tick", tick.losses[LOSS_DEPTH], 2);
@@ -216,6 +217,7 @@ static void neighbours_and_losses_are_differences(void)
 	value.ns = 300;
 	CHECK_INT_EQ("note", figures_behind(w->figures, &key, &value), 0);
 	CHECK_INT_EQ("note", figures_behind(w->figures, &between, &value), 0);
+	CHECK_INT_EQ("read", figures_behind_read(w->figures, true), 0);
 	tick = take(w);
 	CHECK_INT_EQ("in and between calls apart", tick.processes.items[0].behind.n, 2);
 	CHECK("in", !tick.processes.items[0].behind.items[0].is_between);
