@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
 #define BLOCK_BYTES 16384
 
@@ -44,6 +45,15 @@ char *arena_copy_text(struct arena *arena, const char *text)
 
 	if (p)
 		memcpy(p, text, n);
+	return p;
+}
+
+char *arena_copy_name(struct arena *arena, const char *name)
+{
+	char *p = arena_copy_text(arena, name);
+
+	if (p)
+		utf8_scrub(p);
 	return p;
 }
 

@@ -23,6 +23,8 @@ struct arena {
 void *arena_alloc(struct arena *arena, size_t n);
 /** arena_copy_text() - copy a text. Return: NULL without memory */
 char *arena_copy_text(struct arena *arena, const char *text);
+/** arena_copy_name() - copy a name that its owner chose, as utf8_scrub() leaves it. Return: NULL without memory */
+char *arena_copy_name(struct arena *arena, const char *name);
 /** arena_bytes() - memory that the arena holds */
 size_t arena_bytes(const struct arena *arena);
 void arena_done(struct arena *arena);

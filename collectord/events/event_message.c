@@ -56,9 +56,9 @@ int program_to_message(const struct program *program, struct arena *arena, Inger
 	NUMBER(local_rank);
 	NUMBER(world_size);
 #undef NUMBER
-	if (program->script[0] && !(p->script = arena_copy_text(arena, program->script)))
+	if (program->script[0] && !(p->script = arena_copy_name(arena, program->script)))
 		return -ENOMEM;
-	if (program->container[0] && !(p->container = arena_copy_text(arena, program->container)))
+	if (program->container[0] && !(p->container = arena_copy_name(arena, program->container)))
 		return -ENOMEM;
 	*ret = p;
 	return 0;

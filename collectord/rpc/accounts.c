@@ -60,7 +60,7 @@ static int accounts_process_add(const struct scope *scope, const struct process_
 	struct account_process process = {
 		.pid = p->process->identity.tgid,
 		.uid = p->process->identity.uid,
-		.name = arena_copy_text(arena, process_name(p->process)),
+		.name = arena_copy_name(arena, process_name(p->process)),
 		.program = &p->process->identity.program,
 		.accounts = set->accounts.items,
 		.n_accounts = set->accounts.n,

@@ -121,7 +121,7 @@ int answer_operation(const struct rpc_context *context, struct arena *arena, con
 	ingero__v1__operation__init(row);
 	row->pid = p->process->identity.tgid;
 	row->start_time_unix_ns = p->process->identity.start_unix_ns;
-	row->process_name = arena_copy_text(arena, process_name(p->process));
+	row->process_name = arena_copy_name(arena, process_name(p->process));
 	row->uid = p->process->identity.uid;
 	row->source = (char *)op_layer_to_source(op ? op->layer : OP_LAYER_NONE);
 	row->op = (char *)(op ? op->name : "unknown");
@@ -176,7 +176,7 @@ int answer_in_flight(const struct rpc_context *context, const struct scope *scop
 		ingero__v1__in_flight__init(row);
 		row->pid = r->tgid;
 		row->tid = r->tid;
-		row->process_name = arena_copy_text(arena, process_name(p->process));
+		row->process_name = arena_copy_name(arena, process_name(p->process));
 		row->op = (char *)op->name;
 		row->age_ns = age_ns;
 		row->blame_ns =
@@ -212,7 +212,7 @@ static int neighbour_add(const struct scope *scope, const struct process_figures
 	row->victim_pid = p->process->identity.tgid;
 	if (answer_may_name(scope->identity, b->uid, b->is_guarded)) {
 		row->pid = b->tgid;
-		row->comm = arena_copy_text(arena, b->comm);
+		row->comm = arena_copy_name(arena, b->comm);
 		if (!row->comm)
 			return -ENOMEM;
 	}

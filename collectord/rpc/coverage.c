@@ -120,7 +120,7 @@ static Ingero__V1__Library *library_fill(const struct rpc_context *context, stru
 	if (library_operations(arena, from, l) < 0 || library_processes(arena, identity, processes, from, l) < 0)
 		return NULL;
 	l->path = arena_copy_text(arena, path);
-	l->soname = arena_copy_text(arena, from->soname);
+	l->soname = arena_copy_name(arena, from->soname);
 	l->layer = (char *)op_layer_to_source(from->layer);
 	l->build_id = arena_copy_text(arena, from->build_id);
 	if (from->probes)
@@ -201,7 +201,7 @@ static Ingero__V1__MappedLibrary *mapped_fill(struct arena *arena, const struct 
 	ingero__v1__mapped_library__init(l);
 	l->path = arena_copy_text(arena, mapped->path);
 	l->is_deleted = mapped->is_deleted;
-	l->soname = arena_copy_text(arena, library ? library->soname : "");
+	l->soname = arena_copy_name(arena, library ? library->soname : "");
 	l->reason = arena_copy_text(arena, library ? library->reason : is_traced ? not_looked_at : not_traced);
 	if (library && library->layer != OP_LAYER_NONE)
 		l->layer = (char *)op_layer_to_source(library->layer);
@@ -249,7 +249,7 @@ static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, 
 	p->pid = process->tgid;
 	p->uid = process->owner.uid;
 	p->is_traced = is_traced;
-	p->process_name = arena_copy_text(arena, entry ? process_name(entry) : process->comm);
+	p->process_name = arena_copy_name(arena, entry ? process_name(entry) : process->comm);
 	p->libraries = ARENA_NEW_N(arena, Ingero__V1__MappedLibrary *, process->mapped.n + 1);
 	if (!p->process_name || !p->libraries ||
 	    (entry && program_to_message(&entry->identity.program, arena, &p->program) < 0))

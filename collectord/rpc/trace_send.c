@@ -93,7 +93,7 @@ static Ingero__V1__Event *event_new(struct trace *t, const struct event *event)
 {
 	const struct record_header *header = event_header(event);
 	const struct event_about about = {
-		.process_name = arena_copy_text(&t->batch_arena, process_name(event->process)),
+		.process_name = arena_copy_name(&t->batch_arena, process_name(event->process)),
 		.program = &event->process->identity.program,
 		.source = op_layer_to_source(event->op->layer),
 		.op = event->op->name,

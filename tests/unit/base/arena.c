@@ -23,6 +23,10 @@ int main(void)
 	CHECK("aligned", aligned);
 	CHECK_STR_EQ("first stays", texts[0], "text 0");
 	CHECK_STR_EQ("last", texts[1999], "text 1999");
+	CHECK_STR_EQ("a name that its owner chose",
+		     arena_copy_name(&arena, "a\xe2\x80\xae"
+					     "b\x1b[31m\xff\xc3\xa9"),
+		     "a?b?[31m?\xc3\xa9");
 	CHECK("larger than a block", arena_alloc(&arena, 1 << 20) != NULL);
 	return check_result();
 }

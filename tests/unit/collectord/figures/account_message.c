@@ -352,13 +352,14 @@ static void parts_format(const Ingero__V1__Account *account, struct buf *out)
 
 static void split(size_t c)
 {
-	static const struct program no_program;
+	static const struct program program = { .script = "t\xe2\x80\xae"
+							  "yp.py" }; /* not as a terminal would turn it */
 	struct account accounts[3] = { { .tid = 11 }, { .tid = 12 }, { .tid = 0 } };
 	struct account_process process = {
 		.pid = 4711,
 		.uid = READER,
 		.name = "python3",
-		.program = &no_program,
+		.program = &program,
 		.accounts = accounts,
 		.n_accounts = cases[c].tid ? 2 : 3,
 		.waits = cases[c].waits,
@@ -390,6 +391,7 @@ static void split(size_t c)
 			sum_ns += message->parts[i]->ns;
 		CHECK_INT_EQ(cases[c].name, sum_ns, message->wall_ns);
 		CHECK_INT_EQ(cases[c].name, message->pid, 4711);
+		CHECK_STR_EQ(cases[c].name, message->program->script, "t?yp.py");
 		CHECK_INT_EQ(cases[c].name, message->tid, cases[c].tid);
 	}
 	for (size_t i = 0; i < process.n_accounts; i++)
