@@ -69,7 +69,8 @@ VERIFIED_ALONE int waker_wait_add(struct waker_state *w, __u64 now_ns)
 	return 0;
 }
 
-/* Of the current thread. @i: index of the cause in w->waits; WAKER_WAITS: only the class is known */
+/* Of the current thread, for process w->tgid. @i: index of the cause in w->waits; WAKER_WAITS: only the class is known
+ */
 VERIFIED_ALONE int meanwhile_row(struct waker_state *w, __u32 slot, __u32 class, __u32 i, __u64 ns)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
@@ -87,7 +88,7 @@ VERIFIED_ALONE int meanwhile_row(struct waker_state *w, __u32 slot, __u32 class,
 	key.is_meanwhile = 1;
 	if (is_known)
 		wait_key_cause(&key, cause);
-	value = wait_row(&key);
+	value = wait_row(&key, w->tgid);
 	if (!value)
 		return 0;
 	if (is_known)
@@ -97,8 +98,8 @@ VERIFIED_ALONE int meanwhile_row(struct waker_state *w, __u32 slot, __u32 class,
 }
 
 /*
- * Counts what the current thread, a waker, did since another thread began to wait for it. @run_delay: of its
- * sched_info, now
+ * Counts what the current thread, a waker, did since another thread, of process w->tgid, began to wait for it.
+ * @run_delay: of its sched_info, now
  */
 VERIFIED_ALONE int meanwhile_count(struct waker_state *w, __u32 slot, __u64 from_ns, __u64 run_delay)
 {
@@ -190,6 +191,7 @@ VERIFIED_ALONE int chain_serve(__u32 slot, __u32 tgid, __u64 from_ns, __u32 hop)
 		 */
 		if (hop > w->hop && bpf_ktime_get_ns() / NS_IN_SECOND <= w->last_s + WAKER_HOP_S)
 			return 0;
+		w->tgid = tgid;
 		meanwhile_count(w, slot, from_ns, waker->sched_info.run_delay);
 		w->hop = hop;
 	} else {

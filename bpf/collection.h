@@ -108,7 +108,7 @@ VERIFIED_ALONE int collection_count(struct thread_state *t, struct collection *c
 	key.op = c->op;
 	key.class = BLAME_ON_CPU;
 	key.kind = RESOURCE_GC;
-	value = wait_row(&key);
+	value = wait_row(&key, t->tgid);
 	if (!value)
 		return 0;
 	value->last_s = bpf_ktime_get_ns() / NS_IN_SECOND;

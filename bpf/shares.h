@@ -42,13 +42,14 @@ static __always_inline __u32 share_index(__u32 uid, __u32 flags)
 /*
  * share_take_wait() - whether there is room for another row of `waits`; if so, the row is counted, else its loss
  * @slot: as in the key of the row
+ * @tgid: its process. If the slot was released meanwhile there is no row: the next process in it is not told
  */
-VERIFIED_ALONE int share_take_wait(__u32 slot)
+VERIFIED_ALONE int share_take_wait(__u32 slot, __u32 tgid)
 {
 	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
 	__u32 *n_own, uid;
 
-	if (!s)
+	if (!s || s->tgid != tgid)
 		return 0;
 	uid = s->uid;
 	n_own = &waits_of[share_index(uid, s->flags)];

@@ -35,14 +35,17 @@ static __always_inline __u64 quota_group(struct task_struct *task)
 
 static const struct wait_value wait_none = {};
 
-/* Row for a key; NULL: its user's share of the map is full, which is counted as a loss. */
-static __always_inline struct wait_value *wait_row(const struct wait_key *key)
+/*
+ * Row for a key; NULL: its user's share of the map is full, which is counted as a loss, or the slot belongs to another
+ * process by now. @tgid: of the process in the slot
+ */
+static __always_inline struct wait_value *wait_row(const struct wait_key *key, __u32 tgid)
 {
 	struct wait_value *value = bpf_map_lookup_elem(&waits, key);
 
 	if (value)
 		return value;
-	if (!share_take_wait(key->slot))
+	if (!share_take_wait(key->slot, tgid))
 		return NULL;
 	(void)bpf_map_update_elem(&waits, key, &wait_none, BPF_NOEXIST);
 	value = bpf_map_lookup_elem(&waits, key);
@@ -108,7 +111,7 @@ static __always_inline void carried_count(struct thread_state *t, struct wait_ke
 	key->resource = w->carried_resource;
 	key->waker_tid = w->carried_holder;
 	key->waker_tgid = w->carried_holder ? t->tgid : 0;
-	value = wait_row(key);
+	value = wait_row(key, t->tgid);
 	if (value && w->carried_holder)
 		wait_row_waker(value, t->uid, w->carried_comm);
 	if (value)
@@ -188,7 +191,7 @@ VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64
 	}
 	if (is_told)
 		wait_key_cause(&key, &t->wait);
-	value = wait_row(&key);
+	value = wait_row(&key, t->tgid);
 	if (value && is_told)
 		wait_row_cause(value, &t->wait, t->tgid);
 	if (value)

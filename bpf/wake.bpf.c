@@ -113,8 +113,14 @@ VERIFIED_ALONE int holder_note(struct thread_state *t)
 	entry = bpf_map_lookup_percpu_elem(&ran, &at, search.cpu);
 	if (!entry)
 		return 0;
-	t->wait.holder_tid = search.tid;
 	__builtin_memcpy(t->wait.waker_comm, entry->comm, sizeof(t->wait.waker_comm));
+	barrier();
+	/* That CPU may have gone round its ring since: the name would be another process's. */
+	if (entry->tgid != search.tgid) {
+		__builtin_memset(t->wait.waker_comm, 0, sizeof(t->wait.waker_comm));
+		return 0;
+	}
+	t->wait.holder_tid = search.tid;
 	return 0;
 }
 

@@ -201,6 +201,7 @@ int probe_set_slot_release(struct probe_set *set, uint32_t slot)
 	s = &set->slots[slot];
 	if (__atomic_load_n(&s->state, __ATOMIC_SEQ_CST) != PROCESS_SLOT_GONE)
 		return -EBUSY;
+	__atomic_store_n(&s->tgid, 0, __ATOMIC_SEQ_CST); /* from now on nothing more is added: share_take_wait() */
 	n = behind_read(set);
 	for (i = 0; i < n; i++)
 		if (set->behind_keys[i].slot == slot)
