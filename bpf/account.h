@@ -9,6 +9,7 @@
 #pragma once
 
 #include "maps.h"
+#include "shares.h"
 
 #define ACCOUNT_CHANGE 0x10000u
 #define ACCOUNT_CHANGING 0x10001u /* bits that are set during a change */
@@ -124,12 +125,17 @@ VERIFIED_ALONE int account_end(struct thread_state *t, __u64 runtime_ns)
 {
 	struct account_key key = {};
 	struct account_record *r;
+	__u32 share;
 
 	if (!t || !t->account.since_ns)
 		return 0;
 	key.tid = t->tid;
 	key.slot = t->slot;
+	share = share_take_account(key.slot);
+	if (share >= USER_SHARES)
+		return 0;
 	if (bpf_map_update_elem(&accounts_ended, &key, (const void *)&account_blank, BPF_NOEXIST)) {
+		share_give_account(share);
 		counter_add(LOSS_ACCOUNTS, 1);
 		return 0;
 	}
@@ -141,6 +147,7 @@ VERIFIED_ALONE int account_end(struct thread_state *t, __u64 runtime_ns)
 	r->tgid = t->tgid;
 	r->tid = t->tid;
 	r->slot = t->slot;
+	r->share = share;
 	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
 	bpf_probe_read_kernel(&r->account, sizeof(r->account), &t->account);
 	barrier();

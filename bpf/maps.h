@@ -45,9 +45,12 @@ SHARED __u64 zero_unknown = 0;
 /* Written by the programs. */
 SHARED __u32 cells_high = 0;  /* highest index of a cell ever used */
 SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ring yet */
-/* Number of entries in `waits` and `wakers`: in all, and by user (shares.h). The daemon corrects those of `waits`. */
-SHARED __u32 n_waits = 0, n_wakers = 0;
-SHARED __u32 waits_of[USER_SHARES] = {}, wakers_of[USER_SHARES] = {};
+/*
+ * Number of entries in `waits`, `wakers` and `accounts_ended`: in all, and by user (shares.h). The daemon corrects
+ * those of `waits` and subtracts the accounts that it has read.
+ */
+SHARED __u32 n_waits = 0, n_wakers = 0, n_accounts_ended = 0;
+SHARED __u32 waits_of[USER_SHARES] = {}, wakers_of[USER_SHARES] = {}, accounts_ended_of[USER_SHARES] = {};
 SHARED struct share_losses losses_of[USER_SHARES] = {};
 SHARED struct share_range subordinate = {}; /* set by the daemon */
 

@@ -407,7 +407,7 @@ struct account_record {
 	__u8 wait_pad[2];
 	char wait_name[RESOURCE_NAME_BYTES];
 	__u32 wait_name_hash;
-	__u32 wait_more_pad;
+	__u32 share; /* of an ended thread: index of the share that has its entry of `accounts_ended` */
 	__u32 tgid;
 	__u32 tid;
 	__u32 changes; /* account.changes when the members above were written; a different number in `account`:
@@ -448,9 +448,12 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
 	return (flags & PROCESS_GUARDED) || uid - first < n ? SHARE_TOGETHER : uid;
 }
 
-/* Entries that were refused since the share was full: waits without a row, waits whose waker has no entry. */
+/*
+ * Entries that were refused since the share was full: waits without a row, waits whose waker has no entry, threads
+ * without their final account.
+ */
 struct share_losses {
-	__u64 waits, wakers;
+	__u64 waits, wakers, accounts;
 	__u32 uid; /* the last user that was refused one */
 	__u32 pad;
 };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Shares of users in the maps `waits` and `wakers`: one user's threads leave places for other users, however many they
- * are. Checked only when an entry is added; a wait of an existing row, or of an existing waker, costs nothing more.
+ * Shares of users in the maps `waits`, `wakers` and `accounts_ended`: one user's threads leave places for other users,
+ * however many they are. Checked only when an entry is added; a wait of an existing row, or of an existing waker, costs
+ * nothing more.
  *
  * A user may have at most SHARE_OF_FREE times as many entries as are free: three quarters of a map while no other user
- * has any, and each user who comes later finds some free. A row counts for the user of the process in its slot, a waker
- * for its own user. Several CPUs that add entries at the same moment may exceed a share by one entry each.
+ * has any, and each user who comes later finds some free. A row and an account count for the user of the process in
+ * their slot, a waker for its own user. Several CPUs that add entries at the same moment may exceed a share by one
+ * entry each.
  *
  * A person can run processes with thousands of user ids: subordinate ones. These have one share together, and so have
  * processes that belong to no user (share_user()). So one person has two shares, and others find at least a sixteenth
@@ -58,6 +60,36 @@ VERIFIED_ALONE int share_take_wait(__u32 slot, __u32 tgid)
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(&n_waits, 1);
 	return 1;
+}
+
+/*
+ * share_take_account() - whether there is room for another entry of `accounts_ended`; if so, the entry is counted, else
+ * its loss
+ * Return: index of the share that has it; USER_SHARES: no room
+ */
+VERIFIED_ALONE __u32 share_take_account(__u32 slot)
+{
+	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
+	__u32 *n_own, uid, share;
+
+	if (!s)
+		return USER_SHARES;
+	uid = s->uid;
+	share = share_index(uid, s->flags);
+	n_own = &accounts_ended_of[share];
+	if (!share_has_room(uid, *n_own, n_accounts_ended, ACCOUNTS_ENDED,
+			    &losses_of[uid & (USER_SHARES - 1)].accounts))
+		return USER_SHARES;
+	__sync_fetch_and_add(n_own, 1);
+	__sync_fetch_and_add(&n_accounts_ended, 1);
+	return share;
+}
+
+/* There is no entry after all. */
+static __always_inline void share_give_account(__u32 share)
+{
+	__sync_fetch_and_add(&accounts_ended_of[share & (USER_SHARES - 1)], -1);
+	__sync_fetch_and_add(&n_accounts_ended, -1);
 }
 
 static const struct waker_state waker_none = {};

@@ -61,6 +61,13 @@ static size_t ended_keys(const struct probe_set *set, struct account_key ret[ACC
 	return n;
 }
 
+/* The entry is removed: its user may have another one. */
+static void share_give(const struct probe_set *set, const struct account_record *record)
+{
+	(void)__atomic_fetch_sub(&set->bpf->bss->accounts_ended_of[record->share % USER_SHARES], 1, __ATOMIC_RELAXED);
+	(void)__atomic_fetch_sub(&set->bpf->bss->n_accounts_ended, 1, __ATOMIC_RELAXED);
+}
+
 static int accounts_of_ended(struct probe_set *set, struct account_record *room, probe_account_func func, void *data)
 {
 	CLEANUP(freep) struct account_key *keys = calloc(ACCOUNTS_ENDED, sizeof(*keys));
@@ -73,7 +80,8 @@ static int accounts_of_ended(struct probe_set *set, struct account_record *room,
 		/* An account that is being written stays for the next time. */
 		if (bpf_map_lookup_elem(fd, &keys[i], room) || !account_is_whole(room))
 			continue;
-		(void)bpf_map_delete_elem(fd, &keys[i]);
+		if (!bpf_map_delete_elem(fd, &keys[i]))
+			share_give(set, room);
 		func(room, data);
 		told++;
 	}
@@ -102,9 +110,16 @@ void probe_set_accounts_forget(struct probe_set *set, uint32_t slot)
 {
 	CLEANUP(freep) struct account_key *keys = calloc(ACCOUNTS_ENDED, sizeof(*keys));
 	size_t n = keys ? ended_keys(set, keys) : 0;
+	uint32_t uid = set->slots[slot % PROCESS_SLOTS].uid;
+	struct share_losses *losses = &set->bpf->bss->losses_of[uid % USER_SHARES];
+	int fd = bpf_map__fd(set->bpf->maps.accounts_ended);
+	struct account_record last;
 
-	for (size_t i = 0; i < n; i++)
-		if (keys[i].slot == slot)
-			set->losses_found[LOSS_ACCOUNTS] +=
-				!bpf_map_delete_elem(bpf_map__fd(set->bpf->maps.accounts_ended), &keys[i]);
+	for (size_t i = 0; i < n; i++) {
+		if (keys[i].slot != slot || bpf_map_lookup_and_delete_elem(fd, &keys[i], &last))
+			continue;
+		share_give(set, &last);
+		losses->uid = uid;
+		(void)__atomic_fetch_add(&losses->accounts, 1, __ATOMIC_RELAXED);
+	}
 }

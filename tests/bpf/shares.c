@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Places for waits and wakers are shared between users: however many the threads of one user take, there are some for
- * the threads of another user.
+ * Places for waits, wakers and accounts of ended threads are shared between users: however many the threads of one user
+ * take, there are some for the threads of another user. What comes too late for a slot is told to nobody.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "probes/probe_set_state.h"
 #include "rig.h"
 #include "tests/support/check.h"
 
@@ -28,8 +29,9 @@ static const struct timespec moment = { .tv_nsec = MOMENT_NS };
 /* Most that one user may take while no other user has any. */
 #define WAITS_SHARE (WAITS_MAX * 3 / 4)
 #define WAKERS_SHARE (WAKERS_MAX * 3 / 4)
+#define ACCOUNTS_SHARE (ACCOUNTS_ENDED * 3 / 4)
 
-static const enum loss_reason lost_kinds[] = { LOSS_WAITS, LOSS_WAKERS };
+static const enum loss_reason lost_kinds[] = { LOSS_WAITS, LOSS_WAKERS, LOSS_ACCOUNTS };
 
 /* ---- waits ---- */
 
@@ -144,11 +146,23 @@ static void check_losses(struct rig *rig)
 	}
 }
 
-static void slots_release(struct rig *rig)
+static void account_pass(const struct account_record *record, void *data)
+{
+	(void)record;
+	(void)data;
+}
+
+static void unread_slots_release(struct rig *rig)
 {
 	for (uint32_t i = 1; i < PROCESS_SLOTS; i++)
 		if (probe_set_slots(rig->set)[i].state == PROCESS_SLOT_GONE)
 			CHECK_INT_EQ("released", probe_set_slot_release(rig->set, i), 0);
+}
+
+static void slots_release(struct rig *rig)
+{
+	CHECK("read", probe_set_accounts(rig->set, account_pass, NULL) >= 0);
+	unread_slots_release(rig);
 }
 
 static void check_waits(struct rig *rig)
@@ -305,6 +319,117 @@ static void check_wakers(struct rig *rig)
 	slots_release(rig);
 }
 
+/* ---- accounts of threads that end ---- */
+
+#define ENDING (ACCOUNTS_ENDED + 100)
+#define ENDING_FEW 50
+
+struct ending {
+	uint32_t uid;
+	size_t n;
+};
+
+static void *call_once(void *data)
+{
+	(void)subject_empty();
+	return data;
+}
+
+static int threads_end(void *data)
+{
+	const struct ending *ending = data;
+	pthread_t thread;
+
+	become(ending->uid);
+	for (size_t i = 0; i < ending->n; i++)
+		if (pthread_create(&thread, NULL, call_once, NULL) || pthread_join(thread, NULL))
+			return 1;
+	return 0;
+}
+
+struct accounts {
+	const struct process_slot *slots;
+	size_t of_crowd, of_others;
+};
+
+static void account_add(const struct account_record *record, void *data)
+{
+	struct accounts *accounts = data;
+
+	if (accounts->slots[record->slot].uid == CROWD_UID)
+		accounts->of_crowd++;
+	else
+		accounts->of_others++;
+}
+
+static void accounts_read(struct rig *rig, struct accounts *ret)
+{
+	*ret = (struct accounts){ .slots = probe_set_slots(rig->set) };
+	CHECK("read", probe_set_accounts(rig->set, account_add, ret) >= 0);
+}
+
+static void check_accounts(struct rig *rig)
+{
+	static struct ending many = { CROWD_UID, ENDING }, few = { CROWD_UID, ENDING_FEW }, others = { 0, ENDING_FEW };
+	uint64_t lost = lost_by(rig, CROWD_UID, LOSS_ACCOUNTS), n_lost;
+	struct accounts accounts;
+
+	accounts_read(rig, &accounts); /* of the checks before */
+	CHECK_INT_EQ("many", rig_child(rig, threads_end, &many, NULL), 0);
+	CHECK_INT_EQ("another user's", rig_child(rig, threads_end, &others, NULL), 0);
+	accounts_read(rig, &accounts);
+	CHECK_INT_IN("a share of the accounts", accounts.of_crowd, ACCOUNTS_SHARE, ACCOUNTS_SHARE + 1);
+	CHECK_INT_EQ("each of the other user's is there", accounts.of_others, ENDING_FEW);
+	n_lost = lost_by(rig, CROWD_UID, LOSS_ACCOUNTS);
+	CHECK_INT_EQ("the rest is lost", n_lost - lost, ENDING - accounts.of_crowd);
+	CHECK_INT_EQ("none of another user", lost_by(rig, 0, LOSS_ACCOUNTS), 0);
+
+	CHECK_INT_EQ("after a reading", rig_child(rig, threads_end, &few, NULL), 0);
+	unread_slots_release(rig);
+	accounts_read(rig, &accounts);
+	CHECK_INT_EQ("accounts went with their slots", accounts.of_crowd, 0);
+	n_lost = lost_by(rig, CROWD_UID, LOSS_ACCOUNTS);
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT_EQ("room again", rig_child(rig, threads_end, &few, NULL), 0);
+		accounts_read(rig, &accounts);
+		CHECK_INT_EQ("each is there", accounts.of_crowd, ENDING_FEW);
+	}
+	CHECK_INT_EQ("none is lost any more", lost_by(rig, CROWD_UID, LOSS_ACCOUNTS), n_lost);
+	slots_release(rig);
+}
+
+/* ---- a slot that belongs to another process by now ---- */
+
+static struct rig *the_rig;
+
+/* As if the slot had been released and taken by process 1 while the thread waited. */
+static int waits_late(void *data)
+{
+	struct process_slot *slot;
+
+	(void)data;
+	(void)subject_empty();
+	slot = &the_rig->set->slots[rig_slot(the_rig, getpid())];
+	__atomic_store_n(&slot->tgid, 1, __ATOMIC_SEQ_CST);
+	(void)syscall(SYS_futex, &words[0], FUTEX_WAIT, 0, &moment, NULL, 0);
+	(void)subject_empty();
+	return 0;
+}
+
+static void check_late(struct rig *rig)
+{
+	static struct crowd few = { 0, 1, false };
+
+	the_rig = rig;
+	slots_release(rig);
+	CHECK_INT_EQ("in time", rig_child(rig, crowd_run, &few, NULL), 0);
+	CHECK_INT_EQ("told", rows_of(rig, 0), THREADS);
+	slots_release(rig);
+	CHECK_INT_EQ("late", rig_child(rig, waits_late, NULL, NULL), 0);
+	CHECK_INT_EQ("not told to the next one in its slot", rows_of(rig, 0), 0);
+	slots_release(rig);
+}
+
 int main(int argc, char **argv)
 {
 	struct rig rig;
@@ -315,8 +440,10 @@ int main(int argc, char **argv)
 	check_wakers(&rig);
 	check_wakers(&rig); /* the places of those that ended are free again */
 	check_waits(&rig);
+	check_accounts(&rig);
 	check_losses(&rig);
 	check_many_ids(&rig);
+	check_late(&rig);
 	rig_close(&rig);
 	return check_result();
 }
