@@ -64,21 +64,6 @@ static __always_inline void record_fill(struct call_record *r, const struct thre
 	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
 }
 
-/* The daemon reads the ring by a timer; a ring that fills faster wakes it, once per fill. */
-static __always_inline void record_submit(struct call_record *r)
-{
-	__u64 flags = BPF_RB_NO_WAKEUP;
-
-	if (bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) < ring_wake_bytes) {
-		if (calls_woken)
-			calls_woken = 0;
-	} else if (!calls_woken) {
-		calls_woken = 1;
-		flags = BPF_RB_FORCE_WAKEUP;
-	}
-	bpf_ringbuf_submit(r, flags);
-}
-
 /* @n_args, @bytes: constants: number of kept arguments, size of the record with room for them */
 static __always_inline int record_make(struct thread_state *t, const struct call_end *end, __u32 index, __u32 n_args,
 				       __u32 bytes)
@@ -99,7 +84,7 @@ static __always_inline int record_make(struct thread_state *t, const struct call
 	}
 	record_fill(r, t, f, end, index);
 	_Pragma("clang loop unroll(full)") for (i = 0; i < n_args; i++) r->args[i] = args[i];
-	record_submit(r);
+	bpf_ringbuf_submit(r, calls_wake_flags());
 	return 1;
 }
 

@@ -51,6 +51,7 @@ SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ri
  */
 SHARED __u32 n_waits = 0, n_wakers = 0, n_accounts_ended = 0;
 SHARED __u32 waits_of[USER_SHARES] = {}, wakers_of[USER_SHARES] = {}, accounts_ended_of[USER_SHARES] = {};
+SHARED struct path_budget path_budgets[USER_SHARES] = {};
 SHARED struct share_losses losses_of[USER_SHARES] = {};
 SHARED struct share_range subordinate = {}; /* set by the daemon */
 
@@ -437,4 +438,20 @@ static __always_inline void counter_add(__u32 index, __u64 n)
 
 	if (value)
 		__sync_fetch_and_add(value, n);
+}
+
+/*
+ * The daemon reads the ring `calls` by a timer; a ring that fills faster wakes it, once per fill. Return: flags with
+ * which to submit
+ */
+static __always_inline __u64 calls_wake_flags(void)
+{
+	if (bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) < ring_wake_bytes) {
+		if (calls_woken)
+			calls_woken = 0;
+	} else if (!calls_woken) {
+		calls_woken = 1;
+		return BPF_RB_FORCE_WAKEUP;
+	}
+	return BPF_RB_NO_WAKEUP;
 }

@@ -7,10 +7,13 @@
  * Without locks: a name is used only if its directory entry was unchanged before and after the read, and the path only
  * if the descriptor still refers to the same file at the end. After a change the next wait tries again. Every read may
  * fail without harm.
+ *
+ * Each user may send FILE_BYTES_PER_S: the ring is that of all users' calls.
  */
 #pragma once
 
 #include "maps.h"
+#include "shares.h"
 
 #define PATH_STEPS 256
 #define PATH_FRESH_S 10 /* so long a path is told that is no more, at most */
@@ -124,6 +127,27 @@ static __always_inline bool path_find(struct path_walk *w, __u64 fd)
 	return r != PATH_CHANGED && path_is_same(w, fd);
 }
 
+/* The user in whose slot it would be told has no path for this wait. */
+static __always_inline int path_lost(__u32 uid)
+{
+	losses_of[uid & (USER_SHARES - 1)].uid = uid;
+	__sync_fetch_and_add(&losses_of[uid & (USER_SHARES - 1)].paths, 1);
+	return 0;
+}
+
+/* Whether the users of a share may send another path in this second. CPUs that ask at the same moment may exceed it. */
+static __always_inline bool path_has_budget(struct path_budget *budget, __u32 now_s)
+{
+	if (budget->second != now_s) {
+		budget->second = now_s;
+		budget->n_bytes = 0;
+	}
+	if (budget->n_bytes >= FILE_BYTES_PER_S)
+		return false;
+	__sync_fetch_and_add(&budget->n_bytes, FILE_RECORD_HEAD);
+	return true;
+}
+
 /*
  * path_note() - send the path of a file, unless it was sent before
  * @wait:  its resource is the file
@@ -133,7 +157,8 @@ static __always_inline bool path_find(struct path_walk *w, __u64 fd)
  */
 VERIFIED_ALONE int path_note(const struct thread_wait *wait, __u32 slot, __u64 task, __u64 fd, __u32 place)
 {
-	__u32 n, now_s = bpf_ktime_get_ns() / NS_IN_SECOND;
+	__u32 n, uid, share, now_s = bpf_ktime_get_ns() / NS_IN_SECOND;
+	const struct process_slot *s;
 	struct file_key key = {};
 	struct path_walk *w;
 	__u32 *sent_s;
@@ -148,28 +173,33 @@ VERIFIED_ALONE int path_note(const struct thread_wait *wait, __u32 slot, __u64 t
 	sent_s = bpf_map_lookup_elem(&files_sent, &key);
 	if (sent_s && now_s - *sent_s < PATH_FRESH_S)
 		return 0;
+	s = bpf_map_lookup_elem(&slots, &slot);
+	if (!s)
+		return 0;
+	uid = s->uid;
+	share = share_user(uid, s->flags, READ_ONCE(subordinate.first), READ_ONCE(subordinate.n));
 	w = bpf_map_lookup_elem(&path_walks, &place);
 	if (!w)
 		return 0;
+	if (!path_has_budget(&path_budgets[share & (USER_SHARES - 1)], now_s))
+		return path_lost(uid);
 	w->task = task;
 	w->file = descriptor_file(task, fd);
 	w->record.key = key;
-	if (!w->file || !path_find(w, fd)) {
-		counter_add(LOSS_PATHS, 1);
-		return 0;
-	}
+	if (!w->file || !path_find(w, fd))
+		return path_lost(uid);
 	w->record.time_ns = bpf_ktime_get_ns();
 	w->record.tgid = key.tgid;
 	w->record.slot = slot;
+	w->record.uid = share;
 	w->record.type = RECORD_FILE;
 	n = w->record.n_bytes;
 	keep(n);
 	if (n > FILE_PATH_BYTES)
 		return 0;
-	if (bpf_ringbuf_output(&calls, &w->record, FILE_RECORD_HEAD + n, BPF_RB_NO_WAKEUP)) {
-		counter_add(LOSS_PATHS, 1);
-		return 0;
-	}
+	if (bpf_ringbuf_output(&calls, &w->record, FILE_RECORD_HEAD + n, calls_wake_flags()))
+		return path_lost(uid);
+	__sync_fetch_and_add(&path_budgets[share & (USER_SHARES - 1)].n_bytes, n);
 	(void)bpf_map_update_elem(&files_sent, &key, &now_s, BPF_ANY);
 	return 0;
 }

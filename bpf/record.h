@@ -450,12 +450,18 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
 
 /*
  * Entries that were refused since the share was full: waits without a row, waits whose waker has no entry, threads
- * without their final account.
+ * without their final account. And paths that were not sent: since the share of the ring was used up, or for any other
+ * reason.
  */
 struct share_losses {
-	__u64 waits, wakers, accounts;
+	__u64 waits, wakers, accounts, paths;
 	__u32 uid; /* the last user that was refused one */
 	__u32 pad;
+};
+
+/* Bytes of paths that the users of a share have sent in a second, CLOCK_MONOTONIC. */
+struct path_budget {
+	__u32 second, n_bytes;
 };
 
 /*
@@ -503,14 +509,18 @@ struct file_key {
 _Static_assert(sizeof(struct file_key) == 24, "file_key is ABI between both halves");
 
 #define FILE_PATH_BYTES 4096
-#define FILE_NAME_BYTES 256 /* of one component, with its NUL */
+#define FILE_NAME_BYTES 256	     /* of one component, with its NUL */
+#define FILE_BYTES_PER_S (256 << 10) /* of one user on the ring (shares.h): a quarter of it */
 
 #define FILE_UNLINKED 0x1u /* the name was deleted */
 #define FILE_CUT 0x2u	   /* the path is too long: components next to the root are missing */
 #define FILE_OUTSIDE 0x4u  /* not below the root of the process: path in its mount namespace */
 #define FILE_NAMELESS 0x8u /* never in a directory: memfd, anonymous inode */
 
-/* On the ring `calls`: the path of a file, for each process and name. Of the header time, tgid and slot. */
+/*
+ * On the ring `calls`: the path of a file, for each process and name. Of the header time, tgid, slot and, as uid, the
+ * user whose share it takes: share_user().
+ */
 struct file_record {
 	RECORD_HEADER;
 	struct file_key key;

@@ -14,10 +14,17 @@ struct file_entry {
 	uint64_t used; /* number of the last lookup */
 	char *path;
 	size_t n_bytes;
+	uint32_t uid;
+};
+
+struct file_user {
+	uint32_t uid;
+	size_t n_files;
 };
 
 struct file_table {
 	ARRAY(struct file_entry) files; /* ascending by file_order(): files of a process are adjacent */
+	ARRAY(struct file_user) users;	/* that have any */
 	size_t n_bytes;			/* bytes of all paths */
 	uint64_t questions;
 	uint64_t lost;
@@ -35,6 +42,7 @@ void file_table_free(struct file_table *t)
 	for (size_t i = 0; i < t->files.n; i++)
 		free(t->files.items[i].path);
 	ARRAY_DONE(&t->files);
+	ARRAY_DONE(&t->users);
 	free(t);
 }
 
@@ -62,26 +70,64 @@ static bool is_file_at(const struct file_table *t, size_t place, const struct fi
 	return place < t->files.n && file_order(&t->files.items[place].key, key) == 0;
 }
 
+/* Return: its index; the number of users: it has no file */
+static size_t file_user_place(const struct file_table *t, uint32_t uid)
+{
+	size_t at = 0;
+
+	while (at < t->users.n && t->users.items[at].uid != uid)
+		at++;
+	return at;
+}
+
+static int file_user_add(struct file_table *t, uint32_t uid)
+{
+	size_t at = file_user_place(t, uid);
+	int r = at < t->users.n ? 0 : ARRAY_PUSH(&t->users, ((struct file_user){ .uid = uid }));
+
+	if (r == 0)
+		t->users.items[at].n_files++;
+	return r;
+}
+
+static void file_user_remove(struct file_table *t, uint32_t uid)
+{
+	size_t at = file_user_place(t, uid);
+
+	if (at < t->users.n && !--t->users.items[at].n_files)
+		ARRAY_REMOVE_SWAP(&t->users, at);
+}
+
 static void entry_remove(struct file_table *t, size_t at)
 {
 	struct file_entry *e = &t->files.items[at];
 
 	t->n_bytes -= e->n_bytes;
+	file_user_remove(t, e->uid);
 	free(e->path);
 	memmove(e, e + 1, (t->files.n - 1 - at) * sizeof(*e));
 	t->files.n--;
 }
 
-/* Find the process with most files. @ret_from, @ret_n: its entries */
+static bool is_of_same_owner(const struct file_entry *a, const struct file_entry *b)
+{
+	return a->uid == b->uid && is_of_same_process(&a->key, &b->key);
+}
+
+/* Find the process with most files, of the user with most files. @ret_from, @ret_n: its entries */
 static void busiest_find(const struct file_table *t, size_t *ret_from, size_t *ret_n)
 {
-	size_t from = 0;
+	const struct file_user *users = t->users.items;
+	size_t from = 0, most = 0;
 
+	for (size_t i = 1; i < t->users.n; i++)
+		if (users[i].n_files > users[most].n_files)
+			most = i;
 	*ret_from = *ret_n = 0;
 	for (size_t i = 1; i <= t->files.n; i++) {
-		if (i < t->files.n && is_of_same_process(&t->files.items[i].key, &t->files.items[from].key))
+		if (i < t->files.n && is_of_same_owner(&t->files.items[i], &t->files.items[from]))
 			continue;
-		if (i - from > *ret_n) {
+		if (t->files.items[from].uid == users[most].uid && i - from > *ret_n) {
 			*ret_from = from;
 			*ret_n = i - from;
 		}
@@ -118,7 +164,7 @@ static void files_make_room(struct file_table *t, const struct file_key *key, si
 
 int file_table_note(struct file_table *t, const struct file_record *record)
 {
-	struct file_entry fresh = { .key = record->key, .used = ++t->questions };
+	struct file_entry fresh = { .key = record->key, .used = ++t->questions, .uid = record->uid };
 	char path[FILE_PATH_TEXT_BYTES];
 	size_t place = file_place(t, &record->key);
 	int r;
@@ -131,7 +177,12 @@ int file_table_note(struct file_table *t, const struct file_record *record)
 	if (!fresh.path)
 		return -ENOMEM;
 	files_make_room(t, &record->key, fresh.n_bytes);
-	r = ARRAY_PUSH(&t->files, fresh);
+	r = file_user_add(t, fresh.uid);
+	if (r == 0) {
+		r = ARRAY_PUSH(&t->files, fresh);
+		if (r < 0)
+			file_user_remove(t, fresh.uid);
+	}
 	if (r < 0) {
 		free(fresh.path);
 		return r;
@@ -167,6 +218,7 @@ void file_table_forget(struct file_table *t, uint32_t slot)
 			continue;
 		}
 		t->n_bytes -= e->n_bytes;
+		file_user_remove(t, e->uid);
 		free(e->path);
 	}
 	t->files.n = n;

@@ -3,7 +3,8 @@
  * Paths of the files that processes waited for, each as its process sees it and for that process only.
  *
  * The table is bounded: a process with too many paths loses the one that was not looked up for longest; if the table is
- * full, the process with most paths loses one. A file without a path is named by its last component.
+ * full, the user with most paths loses one, of the process that has most of them. Users with one share are one user
+ * (bpf/shares.h). A file without a path is named by its last component.
  */
 #pragma once
 

@@ -486,6 +486,62 @@ static void check_moved(struct rig *rig)
 	CHECK_STR_EQ("as it is now", end ? end : sent.path, path);
 }
 
+/* ---- a file that gets another long path for each wait ---- */
+
+#define FLOOD_WAITS 400
+#define FLOOD_DEPTH 15 /* of names as long as can be: nearly FILE_PATH_BYTES */
+#define FLOOD_BYTES (FLOOD_DEPTH * (FILE_NAME_BYTES - 2))
+
+static int flood(void *data)
+{
+	char name[FILE_NAME_BYTES], next[FILE_NAME_BYTES];
+	pthread_t holder;
+	int fd, r = 0;
+
+	(void)data;
+	memset(name, 'd', sizeof(name));
+	name[sizeof(name) - 2] = '\0';
+	if (place_enter() < 0)
+		return 1;
+	for (int i = 0; i < FLOOD_DEPTH; i++)
+		if (mkdir(name, 0700) < 0 || chdir(name) < 0)
+			return 1;
+	(void)strcpy(name, "0");
+	fd = create(name);
+	if (fd < 0 || waits_begin(fd, &holder) < 0)
+		return 1;
+	for (int i = 1; i <= FLOOD_WAITS && r == 0; i++) {
+		r = wait_once(fd);
+		(void)snprintf(next, sizeof(next), "%d", i);
+		if (rename(name, next) < 0)
+			return 1;
+		(void)strcpy(name, next);
+	}
+	return r < 0 ? 1 : waits_end(holder);
+}
+
+static void check_flood(struct rig *rig)
+{
+	uint64_t own[LOSS_COUNT] = { 0 }, before[LOSS_COUNT] = { 0 }, all[LOSS_COUNT], began, seconds;
+	struct sent sent;
+	pid_t pid;
+
+	(void)sent_take(rig, 0, NULL); /* an empty ring */
+	probe_set_user_losses(rig->set, 0, before);
+	place_make();
+	began = rig_now_ns();
+	CHECK_INT_EQ("flood", rig_child(rig, flood, NULL, &pid), 0);
+	seconds = (rig_now_ns() - began) / NSEC_PER_SEC + 2; /* that it was in, at most */
+	sent = sent_take(rig, pid, NULL);
+	place_remove();
+	probe_set_user_losses(rig->set, 0, own);
+	probe_set_losses(rig->set, all);
+	CHECK_INT_IN("no more than one user may send", (uint64_t)sent.n * FLOOD_BYTES, FLOOD_BYTES,
+		     seconds * (FILE_BYTES_PER_S + FILE_PATH_BYTES));
+	CHECK_INT_EQ("the rest is the user's own loss", own[LOSS_PATHS] - before[LOSS_PATHS], FLOOD_WAITS - sent.n);
+	CHECK_INT_EQ("nobody else's", all[LOSS_PATHS], 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct rig rig;
@@ -501,6 +557,7 @@ int main(int argc, char **argv)
 	check_race(&rig);
 	the_rig = &rig;
 	check_moved(&rig);
+	check_flood(&rig);
 	rig_close(&rig);
 	return check_result();
 }

@@ -99,6 +99,39 @@ static void memory_has_an_end(void)
 	CHECK_INT_EQ("counted", file_table_lost(t), 3 * FILES_MOST + 1 - file_table_count(t));
 }
 
+/* However many processes a user has, each with few paths: another user's process keeps its many. */
+static void a_user_loses_its_own(void)
+{
+	CLEANUP(table_freep) struct file_table *t = file_table_new();
+	struct file_record record = { .n_bytes = sizeof("file"), .text = "file" };
+	uint32_t n = 0;
+
+	record.uid = 1000;
+	for (uint32_t i = 0; i < FILES_PROCESS_MOST - 1; i++) {
+		record.key = key_of(1, 100, i);
+		CHECK_INT_EQ("noted", file_table_note(t, &record), 0);
+	}
+	record.uid = 2000;
+	for (uint32_t i = 0; i < 2 * FILES_MOST; i++) {
+		record.key = key_of(2 + i % 500, 200, i);
+		CHECK_INT_EQ("noted", file_table_note(t, &record), 0);
+	}
+	for (uint32_t i = 0; i < FILES_PROCESS_MOST - 1; i++) {
+		const struct file_key key = key_of(1, 100, i);
+
+		n += *path_of(t, &key) != 0;
+	}
+	CHECK_INT_EQ("the other user's", n, FILES_PROCESS_MOST - 1);
+	for (uint32_t i = 2; i < 502; i++)
+		file_table_forget(t, i);
+	CHECK_INT_EQ("gone with their slots", file_table_count(t), FILES_PROCESS_MOST - 1);
+	for (uint32_t i = 0; i < FILES_MOST; i++) {
+		record.key = key_of(2 + i % 500, 200, i);
+		CHECK_INT_EQ("noted", file_table_note(t, &record), 0);
+	}
+	CHECK_INT_EQ("full again", file_table_count(t), FILES_MOST);
+}
+
 static void bytes_have_an_end(void)
 {
 	CLEANUP(table_freep) struct file_table *t = file_table_new();
@@ -118,6 +151,7 @@ int main(void)
 	paths_belong_to_their_process();
 	a_process_loses_its_own();
 	memory_has_an_end();
+	a_user_loses_its_own();
 	bytes_have_an_end();
 	return check_result();
 }
