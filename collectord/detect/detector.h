@@ -284,10 +284,11 @@ void detector_advise(struct finding *finding, const char *format, ...) __attribu
  */
 void detector_advise_command(struct finding *finding, const struct detector_facts *facts, const char *what,
 			     const char *before, uint32_t pid, const char *behind);
-#define DETECTOR_PATH_BYTES 320
+/* Twice a path and a sentence fit a remedy: a command that is cut could be another one. */
+#define DETECTOR_PATH_BYTES 180
 /**
  * detector_path() - path of the file that a wait was for, as one word of a shell's command line
- * @ret: at most so many bytes: of a longer path the end, of one that does not fit even so ""
+ * @ret: "": a word that does not fit; no part of it may stand in a command
  * Return: whether there is one
  */
 bool detector_path(const struct account_wait *wait, char ret[DETECTOR_PATH_BYTES]);

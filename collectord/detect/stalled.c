@@ -108,22 +108,26 @@ static void waited_set(const struct detector_view *view, const struct driving *d
 	}
 }
 
-/* A name in brackets, for find(1): "pipe:\\[4026]" matches pipe:[4026] alone. */
-static void pattern_of(const char *name, char *ret, size_t n)
+/* @waits: "it waits for", or what it waits for of a pipe; @who: what the command names */
+static void tell_pipe(const struct account_wait *wait, const struct detector_facts *facts, const char *waits,
+		      const char *who, struct finding *f)
 {
-	size_t at = 0;
+	char path[DETECTOR_PATH_BYTES];
 
-	for (; *name && at + 2 < n; name++) {
-		if (*name == '[' || *name == ']')
-			ret[at++] = '\\';
-		ret[at++] = *name;
-	}
-	ret[at] = '\0';
+	if (detector_path(wait, path))
+		detector_advise(f, "%s the pipe %s: see %s: sudo fuser -v %s", waits, path, who, path);
+	else if (wait->name[0] && !facts->is_ended) /* a name that no command may have */
+		detector_advise(f, "%s a named pipe: see which one: sudo ls -l /proc/%" PRIu32 "/fd", waits,
+				f->process.tgid);
+	else if (!wait->name[0] && !facts->is_ended) /* no later pipe has its number */
+		detector_advise(f,
+				"%s pipe:[%" PRIu64 "]: see %s: sudo find /proc/[0-9]*/fd -lname 'pipe:\\[%" PRIu64
+				"\\]' 2>/dev/null",
+				waits, (uint64_t)wait->resource, who, (uint64_t)wait->resource);
 }
 
 static void tell_waited(const struct account_wait *wait, const struct detector_facts *facts, struct finding *f)
 {
-	char pattern[2 * ACCOUNT_WAIT_NAME_BYTES];
 	char name[ACCOUNT_WAIT_NAME_BYTES], path[DETECTOR_PATH_BYTES];
 
 	account_wait_name(wait, name);
@@ -142,27 +146,10 @@ static void tell_waited(const struct account_wait *wait, const struct detector_f
 				path);
 		break;
 	case RESOURCE_PIPE:
-		if (wait->name[0] && detector_path(wait, path))
-			detector_advise(f, "it waits for the pipe %s: see who has it open: sudo fuser -v %s", path,
-					path);
-		else if (!facts->is_ended) { /* no later pipe has its number */
-			pattern_of(name, pattern, sizeof(pattern));
-			detector_advise(f,
-					"it waits for %s: see who has its other end: sudo find /proc/[0-9]*/fd -lname "
-					"'%s' 2>/dev/null",
-					name, pattern);
-		}
+		tell_pipe(wait, facts, "it waits for", wait->name[0] ? "who has it open" : "who has its other end", f);
 		break;
 	case RESOURCE_FULL_PIPE:
-		if (wait->name[0] && detector_path(wait, path))
-			detector_advise(f, "it waits for room in the pipe %s: see who should read it: sudo fuser -v %s",
-					path, path);
-		else
-			detector_advise(
-				f,
-				"it waits for room in a pipe: see who should read it: sudo find /proc/[0-9]*/fd "
-				"-lname 'pipe:\\[%" PRIu64 "\\]'",
-				(uint64_t)wait->resource);
+		tell_pipe(wait, facts, "it waits for room in", "who should read it", f);
 		break;
 	case RESOURCE_FULL_PEER:
 		detector_advise(f, "it waits for room in the socket %s: see who should read it: sudo ss -xtnpe", name);

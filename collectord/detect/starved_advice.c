@@ -49,6 +49,7 @@ static void advise_locked_worker(const struct finding_hop *lock, const struct de
 static void advise_loader(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	const struct finding_hop *disk = chain_disk(&f->cause.chain), *lock = chain_file_lock(&f->cause.chain);
+	char path[DETECTOR_PATH_BYTES] = "";
 	double ratio = s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0;
 	double n = ratio < 1 ? (double)s->n_culprits / (1 - ratio) + 0.999 : 0;
 
@@ -59,7 +60,9 @@ static void advise_loader(const struct detector_sums *s, const struct detector_f
 	if (facts->n_cpus && n > facts->n_cpus)
 		n = facts->n_cpus;
 	if (disk && disk->name[0])
-		detector_advise(f, "keep '%s' in memory or on a faster disk: the worker waits for it", disk->name);
+		file_path_quote(disk->name, path, sizeof(path));
+	if (path[0])
+		detector_advise(f, "keep %s in memory or on a faster disk: the worker waits for it", path);
 	else if (disk)
 		detector_advise(f, "keep its files in memory or on a faster disk: the worker waits for them");
 	if (n > s->n_culprits && n <= UINT32_MAX)

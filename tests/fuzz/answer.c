@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Bodies of answers: whatever JSON a tool writes, with whatever texts, the result is JSON, is framed once, and what is in
- * the frame is JSON, short or long.
+ * Bodies of answers: whatever JSON a tool writes, with whatever texts, the result is JSON, is framed once, and what is
+ * in the frame is JSON, short or long.
  */
 #include "mcp-server/answer.h"
 

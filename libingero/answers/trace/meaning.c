@@ -170,7 +170,7 @@ static void neighbours_append(const struct trace_behind *behind, const char *whi
 	text_paragraph(out, style, "  ", buf_text(&text));
 }
 
-static void neighbour_add(Ingero__V1__Behind *list, size_t *n, const Ingero__V1__Waker *by, uint32_t victim_pid,
+static void meanwhile_add(Ingero__V1__Behind *list, size_t *n, const Ingero__V1__Waker *by, uint32_t victim_pid,
 			  uint64_t ns)
 {
 	size_t i = 0;
@@ -203,7 +203,7 @@ static int account_neighbours_append(const Ingero__V1__Account *account, const c
 		const Ingero__V1__AccountPart *part = account->parts[i];
 
 		if (part->by && strcmp(part->class_, class) == 0)
-			neighbour_add(list, &one.n_behind, part->by, account->pid, part->ns);
+			meanwhile_add(list, &one.n_behind, part->by, account->pid, part->ns);
 	}
 	for (size_t i = 0; i < one.n_behind; i++)
 		pointers[i] = &list[i];

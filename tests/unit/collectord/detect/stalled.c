@@ -34,7 +34,9 @@ static const struct {
 	{ "the lock of a file", PLAY_PID, BLAME_LOCK, RESOURCE_FILE_LOCK, 0, 20, 0, "lock", FINDING_LOW,
 	  "it waits for the lock of the file '/data/my set'; see which process holds it: sudo lslocks" },
 	{ "a reader", PLAY_PID, BLAME_OTHER, RESOURCE_FULL_PIPE, 0, 20, 0, "reader", FINDING_LOW,
-	  "it waits for room in a pipe: see who should read it: sudo find /proc/[0-9]*/fd -lname 'pipe:\\[4026\\]'" },
+	  "it waits for room in pipe:[4026]: see who should read it: sudo find /proc/[0-9]*/fd -lname "
+	  "'pipe:\\[4026\\]' "
+	  "2>/dev/null" },
 	{ "a reader of a socket", PLAY_PID, BLAME_NETWORK, RESOURCE_FULL_PEER, 0, 20, 0, "reader", FINDING_LOW,
 	  "it waits for room in the socket socket:[4026]: see who should read it: sudo ss -xtnpe" },
 	{ "stopped, for a minute", PLAY_PID, BLAME_OTHER, RESOURCE_STOPPED, 0, 70, 0, "stopped", FINDING_HIGH,
@@ -153,6 +155,37 @@ static void check_pipe(void)
 	play_free(p);
 }
 
+/* A pipe's name that is written for a shell, and does not fit as one word, is in no command. */
+static void check_hostile_name(enum resource_kind kind)
+{
+	static const char order[] = ";id>pwned;'";
+	struct account_wait wait = { .ns = S,
+				     .max_ns = S,
+				     .count = 1,
+				     .tid = PLAY_PID,
+				     .class = BLAME_OTHER,
+				     .kind = (uint8_t)kind,
+				     .is_open = true };
+	struct play *p = play_new(1);
+	const struct finding *f;
+
+	memset(wait.name, '\'', 81);
+	memcpy(wait.name + 81, order, sizeof(order));
+	for (int second = 0; second < TRAINED; second++)
+		train(p, "pipe", PLAY_PID);
+	for (int second = 0; second < 20; second++)
+		wait_for(p, &wait);
+	f = play_find(p, "stalled");
+	CHECK("found", f && f->n_advice);
+	for (size_t i = 0; f && i < f->n_advice; i++)
+		CHECK("no order", !strstr(f->advice[i], "id>pwned") && !strstr(f->advice[i], "''"));
+	CHECK_STR_EQ("another way", f ? f->advice[0] : "",
+		     kind == RESOURCE_PIPE
+			     ? "it waits for a named pipe: see which one: sudo ls -l /proc/4711/fd"
+			     : "it waits for room in a named pipe: see which one: sudo ls -l /proc/4711/fd");
+	play_free(p);
+}
+
 /* A thread waits for so many seconds and a part of one, and goes on: one wait is told once, whole. */
 static const struct {
 	const char *name;
@@ -235,6 +268,8 @@ static void check_ends(void)
 int main(void)
 {
 	check_pipe();
+	check_hostile_name(RESOURCE_PIPE);
+	check_hostile_name(RESOURCE_FULL_PIPE);
 	check_ends();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct play *p = play_new(i);

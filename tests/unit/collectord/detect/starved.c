@@ -586,11 +586,11 @@ static const struct {
 	const char *advice;
 } chains[] = {
 	{ "it reads", BLAME_BLOCK_IO, RESOURCE_INODE, 400, 0, 1, 400,
-	  "keep 'train.bin' in memory or on a faster disk: the worker waits for it" },
+	  "keep train.bin in memory or on a faster disk: the worker waits for it" },
 	{ "it computes", BLAME_ON_CPU, RESOURCE_NONE, 450, 0, 1, 450,
 	  "more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers 1 -> 2" },
 	{ "it waits for one that reads", BLAME_OTHER, RESOURCE_PIPE, 400, WORKER + 1, 2, 320,
-	  "keep 'train.bin' in memory or on a faster disk: the worker waits for it" },
+	  "keep train.bin in memory or on a faster disk: the worker waits for it" },
 	{ "it waits for a lock", BLAME_LOCK, RESOURCE_FILE_LOCK, 450, 0, 1, 450,
 	  "give each process a file of its own in the place of train.bin, or hold its lock for less time: the worker "
 	  "waits for it" },
