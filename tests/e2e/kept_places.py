@@ -223,6 +223,7 @@ def test_odd(check, home):
     refused(check, "a link", home, home.path("link.db"), "is a link", counts=False)
     refused(check, "a pipe", home, home.path("pipe.db"), "no regular file", counts=False)
     command, report = home.load("--calls", 5)
+    pathlib.Path(report).unlink(missing_ok=True)
     done = home.run("trace", "--db", home.path("nowhere/kept.db"), "--", *command)
     check("no such directory: refused", done.returncode == 1 and "the directory" in done.stderr and "does not exist" in done.stderr,
           done.returncode, done.stderr)
