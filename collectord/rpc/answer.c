@@ -2,6 +2,7 @@
 #include "rpc/answer.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "capture.h"
@@ -220,6 +221,13 @@ static int neighbour_add(const struct scope *scope, const struct process_figures
 	return 0;
 }
 
+static int neighbour_compare(const void *a, const void *b)
+{
+	const Ingero__V1__Behind *x = *(Ingero__V1__Behind *const *)a, *y = *(Ingero__V1__Behind *const *)b;
+
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
 int answer_behind(const struct rpc_context *context, const struct scope *scope, const struct since *since,
 		  struct arena *arena, Ingero__V1__Summary *summary)
 {
@@ -244,6 +252,7 @@ int answer_behind(const struct rpc_context *context, const struct scope *scope, 
 		if (r < 0)
 			return r;
 	}
+	qsort(summary->behind, summary->n_behind, sizeof(*summary->behind), neighbour_compare);
 	return 0;
 }
 
