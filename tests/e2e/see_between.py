@@ -44,7 +44,7 @@ def main(build, *rest):
         "kept: HIGH, between the calls": " waited for the CPU between its calls" in finding,
         "kept: of the program": f"(pid {program}, " in finding,
         "kept: behind the hog": f"behind hog (pid {hog}, " in finding,
-        "kept: what to do": f"/proc/{hog}/task" in finding,
+        "kept: what to do": f"both are pinned to CPU 1; taskset -acp CPUS {hog}" in " ".join(finding.split()),
         "kept: the account names the hog": re.search(rf"ready, no CPU [^%]*behind hog \({hog}\)", account),
     }
     missed = [what for what, found in wanted.items() if not found]
