@@ -67,6 +67,7 @@ static void explain_last_fill(union question_request *q, const struct subject *s
 	explain_fill(q, subject);
 	q->explain.last_calls = 3;
 	q->explain.findings_max = 2;
+	q->explain.operations_max = 2;
 }
 
 static void explain_all_fill(union question_request *q, const struct subject *subject)
@@ -282,6 +283,7 @@ static const char *const known_fields[] = {
 	EXPLAIN " per_process",
 	EXPLAIN " id",
 	EXPLAIN " findings_max",
+	EXPLAIN " operations_max",
 	BLAME " span",
 	BLAME " pids",
 	BLAME " op",
