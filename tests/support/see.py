@@ -27,8 +27,8 @@ COMPUTE_MS = "8"  # in Python, between the calls of one step and those of the ne
 TEXT = ("On CPU {cpu}: {what}, pid {program}.", "Somebody else's job computes on the same CPU: hog, pid {hog}.",
         "Ingero watches the program for {seconds} s; nobody tells it about the hog.")
 END = """
-The hog was started for this demonstration and has ended. The recording that the summary calls saved was
-removed, too.
+The hog of this demonstration has ended. Its recording, which the summary calls
+saved, was removed.
 Your own programs:
   sudo {ingero} trace -- PROGRAM    or    trace --pid PID
 """
