@@ -119,9 +119,9 @@ struct condition_op {
 
 /* A process that is to blame, and the thread of it that is most. */
 struct culprit {
-	struct tick_behind who; /* .ns: of all its threads */
-	uint32_t tid;		/* 0: not known */
-	uint64_t tid_ns;	/* of who.ns, since it is the thread with most */
+	struct behind_figures who; /* .ns: of all its threads */
+	uint32_t tid;		   /* 0: not known */
+	uint64_t tid_ns;	   /* of who.ns, since it is the thread with most */
 	uint32_t n; /* not 0: so many processes of this name and user are one culprit; who.tgid is one of the last */
 };
 

@@ -111,7 +111,7 @@ static int ops_add(struct track *t, const struct track_tick *tick)
 
 static void track_culprit_add(struct track *t, const struct culprit *more)
 {
-	const struct tick_behind *who = &more->who;
+	const struct behind_figures *who = &more->who;
 	size_t least = 0;
 
 	t->behind_ns += who->ns;

@@ -301,7 +301,7 @@ static void several_name(struct track *t)
 	if (order[0])
 		cause_name(cause, order[0]);
 	for (size_t i = 0; i < FINDING_OTHERS_MAX; i++) {
-		const struct tick_behind *who = order[i + 1] ? &order[i + 1]->who : NULL;
+		const struct behind_figures *who = order[i + 1] ? &order[i + 1]->who : NULL;
 
 		if (!who || (double)who->ns < CULPRIT_LEAST_RATIO * (double)t->behind_ns)
 			break;
@@ -315,7 +315,7 @@ static void several_name(struct track *t)
 static bool is_worker(struct track_culprit *c, const struct track_tick *tick)
 {
 	const struct process_identity *victim = tick->view->process;
-	const struct tick_behind *who = &c->by.who;
+	const struct behind_figures *who = &c->by.who;
 
 	if (c->kin == KIN_NOT_ASKED) {
 		bool is_one = who->uid == victim->uid && !who->is_guarded && who->tgid != victim->tgid &&
@@ -372,7 +372,7 @@ static void track_cause_fill(struct track *t, const struct track_tick *tick)
 	s->culprit_ns = 0;
 	s->n_culprits = 0;
 	for (size_t i = 0; i < t->n_culprits && (f->cause.pid || f->cause.is_several); i++) {
-		const struct tick_behind *who = &t->culprits[i].by.who;
+		const struct behind_figures *who = &t->culprits[i].by.who;
 
 		if (who->tgid == f->cause.pid)
 			s->culprit_ns = who->ns;

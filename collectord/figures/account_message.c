@@ -156,7 +156,7 @@ static int slices_of_behind(const struct account_process *process, const struct 
 		if (process->behind[i].is_between == is_between)
 			behind_ns += process->behind[i].ns;
 	for (size_t i = 0; i < process->n_behind && r == 0; i++) {
-		const struct tick_behind *b = &process->behind[i];
+		const struct behind_figures *b = &process->behind[i];
 		struct slice slice = { .ns = scaled_ns(b->ns, part->ns, MAX(ready_ns, behind_ns)) };
 
 		if (b->is_between != is_between || !b->ns)

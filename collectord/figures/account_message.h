@@ -36,7 +36,7 @@ struct account_process {
 	size_t n_waits;
 	const struct account_wait *all_waits; /* since the first call, open ones among them; NULL: unknown */
 	size_t n_all_waits;
-	const struct tick_behind *behind; /* processes that had the CPU while its threads were ready */
+	const struct behind_figures *behind; /* processes that had the CPU while its threads were ready */
 	size_t n_behind;
 	account_op_name_func op_name;
 	account_may_name_func may_name;

@@ -78,26 +78,6 @@ static int op_take(const struct op_used *now, const struct figures_taken *before
 	return r;
 }
 
-static int behind_take(const struct process_figures *now, struct tick_process *process)
-{
-	struct behind_list list = { .n = 0 };
-	int r = behind_since(&now->behind, now->taken ? &now->taken->behind : NULL, &list);
-
-	for (size_t i = 0; i < list.n && r == 0; i++) {
-		const struct behind_figures *b = &list.items[i];
-		struct tick_behind fresh = { .ns = b->ns,
-					     .tgid = b->tgid,
-					     .uid = b->uid,
-					     .is_between = b->is_between,
-					     .is_guarded = b->is_guarded };
-
-		memcpy(fresh.comm, b->comm, sizeof(fresh.comm));
-		r = ARRAY_PUSH(&process->behind, fresh);
-	}
-	ARRAY_DONE(&list);
-	return r;
-}
-
 static int accounts_take(const struct process_figures *now, struct tick_process *process)
 {
 	struct account_list list = { .n = 0 };
@@ -141,7 +121,7 @@ static int tick_process_take(const struct process_figures *now, struct tick *tic
 	for (size_t i = 0; i < now->ops.used.n && r == 0; i++)
 		r = op_take(now->ops.used.items[i], now->taken, &process);
 	if (r == 0)
-		r = behind_take(now, &process);
+		r = behind_since(&now->behind, now->taken ? &now->taken->behind : NULL, &process.behind);
 	if (r == 0)
 		r = accounts_take(now, &process);
 	if (r == 0)

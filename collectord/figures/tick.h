@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "events/event.h"
 #include "figures/account.h"
+#include "figures/behind.h"
 #include "figures/figures.h"
 
 struct op;
@@ -22,24 +23,14 @@ struct tick_op {
 	struct op_figures figures; /* of this tick only; max_ns: longest call in it */
 };
 
-/* A process that ran while threads of this process were ready to run, in this tick. */
-struct tick_behind {
-	uint64_t ns;
-	uint32_t tgid; /* 0: several (behind.h) */
-	uint32_t uid;
-	bool is_between; /* between calls; false: in a call */
-	bool is_guarded; /* its own user may not inspect it */
-	char comm[RECORD_COMM_BYTES];
-};
-
 struct tick_process {
 	struct process *process; /* borrowed */
 	uint64_t first_call_ns;	 /* CLOCK_MONOTONIC, as all times here */
 	uint64_t gone_ns;	 /* 0 while the process runs */
 	bool is_collected;	 /* `waits` has the garbage collections of its Python interpreter */
 	ARRAY(struct tick_op) ops;
-	ARRAY(struct tick_op) host; /* work of the kernel and waits outside calls; these are no calls */
-	ARRAY(struct tick_behind) behind;
+	ARRAY(struct tick_op) host;	/* work of the kernel and waits outside calls; these are no calls */
+	struct behind_list behind;	/* processes that ran while threads of this one were ready to run */
 	ARRAY(struct account) accounts; /* driving threads first, then by number of calls */
 	ARRAY(struct account_wait) waits;
 };

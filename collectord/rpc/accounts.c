@@ -30,31 +30,8 @@ static bool caller_may_name_waker(uint32_t uid, bool is_guarded, void *data)
 	return answer_may_name(scope->identity, uid, is_guarded);
 }
 
-typedef ARRAY(struct tick_behind) neighbour_list;
-
-/* Processes that had the CPU since then. Return: 0 or -ENOMEM */
-static int neighbours_since(const struct process_figures *p, const struct since_process *then, neighbour_list *ret)
-{
-	struct behind_list behind = { .n = 0 };
-	int r = behind_since(&p->behind, then ? &then->behind : NULL, &behind);
-
-	for (size_t i = 0; i < behind.n && r == 0; i++) {
-		const struct behind_figures *b = &behind.items[i];
-		struct tick_behind row = { .ns = b->ns,
-					   .tgid = b->tgid,
-					   .uid = b->uid,
-					   .is_between = b->is_between,
-					   .is_guarded = b->is_guarded };
-
-		memcpy(row.comm, b->comm, sizeof(row.comm));
-		r = ARRAY_PUSH(ret, row);
-	}
-	ARRAY_DONE(&behind);
-	return r;
-}
-
 static int accounts_process_add(const struct scope *scope, const struct process_figures *p,
-				const struct account_set *set, const neighbour_list *behind, struct arena *arena,
+				const struct account_set *set, const struct behind_list *behind, struct arena *arena,
 				Ingero__V1__Summary *summary)
 {
 	struct account_process process = {
@@ -116,7 +93,7 @@ int answer_accounts(const struct rpc_context *context, const struct scope *scope
 
 	for (size_t i = 0; (p = since_next(context->capture->figures, scope, since, &i, &then));) {
 		struct account_set set = ACCOUNT_SET_INIT;
-		neighbour_list behind = { .items = NULL };
+		struct behind_list behind = { .n = 0 };
 		int r;
 
 		if (!p->accounts.n)
@@ -124,7 +101,7 @@ int answer_accounts(const struct rpc_context *context, const struct scope *scope
 		r = account_set_since(p->accounts.items, p->accounts.n, p->waits.items, p->waits.n,
 				      then ? &then->accounts : NULL, window_ns, &set);
 		if (r == 0)
-			r = neighbours_since(p, then, &behind);
+			r = behind_since(&p->behind, then ? &then->behind : NULL, &behind);
 		if (r == 0)
 			r = accounts_process_add(scope, p, &set, &behind, arena, summary);
 		ARRAY_DONE(&behind);

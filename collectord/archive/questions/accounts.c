@@ -19,7 +19,7 @@ struct process_accounts {
 	ARRAY(uint64_t) lost_ns;	/* lost time of each account */
 	ARRAY(uint64_t) own_lost_ns;	/* lost_ns without waits for a lock between calls */
 	ARRAY(struct account_wait) waits;
-	ARRAY(struct tick_behind) behind;
+	ARRAY(struct behind_figures) behind;
 };
 
 struct chosen {
@@ -147,11 +147,11 @@ static int processes_split(struct accounts_work *work, const struct read_window 
 		for (; behind < window->behind.n && window->behind.items[behind].process->id <= id && r == 0;
 		     behind++) {
 			const struct read_behind *b = &window->behind.items[behind];
-			struct tick_behind row = { .ns = b->ns,
-						   .tgid = b->tgid,
-						   .uid = b->uid,
-						   .is_between = b->is_between,
-						   .is_guarded = b->is_guarded };
+			struct behind_figures row = { .ns = b->ns,
+						      .tgid = b->tgid,
+						      .uid = b->uid,
+						      .is_between = b->is_between,
+						      .is_guarded = b->is_guarded };
 
 			memcpy(row.comm, b->comm, sizeof(row.comm));
 			if (b->process->id == id)

@@ -284,7 +284,7 @@ static int batch_figures_add(struct intake *intake, struct batch_figures *bucket
 		r = figures_blob_add(blob, &stored);
 	}
 	for (size_t i = 0; r == 0 && i < p->behind.n; i++) {
-		const struct tick_behind *b = &p->behind.items[i];
+		const struct behind_figures *b = &p->behind.items[i];
 		struct stored_behind stored = { .process = row,
 						.tgid = b->tgid,
 						.uid = b->uid,

@@ -68,7 +68,7 @@ static void second_add(struct store_world *world, struct store *store, uint32_t 
 		  .name = TRAIN_PATH,
 		  .device_name = "nvme0n1" },
 	};
-	struct tick_behind behind[] = {
+	struct behind_figures behind[] = {
 		{ .ns = 5 * MS, .tgid = 99, .uid = others_uid, .is_guarded = are_others_guarded },
 		{ .ns = 7 * MS, .tgid = 99, .uid = others_uid, .is_between = true, .is_guarded = are_others_guarded }
 	};

@@ -358,11 +358,11 @@ static void check_workers(void)
 				play_fork(p, rows[i].forked);
 			play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
 			for (size_t k = 0; k < n; k++) {
-				struct tick_behind who = { .ns = 500 * MS / n,
-							   .tgid = rows[i].tgids[k],
-							   .uid = rows[i].uid,
-							   .is_guarded = rows[i].is_guarded,
-							   .comm = "python" };
+				struct behind_figures who = { .ns = 500 * MS / n,
+							      .tgid = rows[i].tgids[k],
+							      .uid = rows[i].uid,
+							      .is_guarded = rows[i].is_guarded,
+							      .comm = "python" };
 
 				CHECK_INT_EQ("tick", ARRAY_PUSH(&play_process(p)->behind, who), 0);
 			}

@@ -164,7 +164,7 @@ static inline void play_calls(struct play *p, const char *name, uint64_t n, uint
 
 static inline void play_behind(struct play *p, uint32_t tgid, const char *comm, uint64_t ns)
 {
-	struct tick_behind who = { .ns = ns, .tgid = tgid };
+	struct behind_figures who = { .ns = ns, .tgid = tgid };
 
 	(void)snprintf(who.comm, sizeof(who.comm), "%s", comm);
 	CHECK_INT_EQ("tick", ARRAY_PUSH(&play_process(p)->behind, who), 0);

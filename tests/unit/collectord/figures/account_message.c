@@ -74,7 +74,7 @@ static const struct {
 	uint32_t tid; /* of the one that is told of; 0: several */
 	struct account_part parts[4];
 	struct account_wait waits[12];
-	struct tick_behind behind[3];
+	struct behind_figures behind[3];
 	const char *text;
 } cases[] = {
 	{ .name = "nothing known of a wait",
