@@ -56,9 +56,7 @@ def session(server):
         with server.connect() as connection:
             for message in ({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": mcp.LEGACY[0], "capabilities": {},
                              "clientInfo": {"name": "crowd", "version": "1"}}}, mcp_http.CALL):
-                body = json.dumps(message).encode()
-                connection.sendall(f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
-                                   f"Authorization: Bearer {server.token}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+                connection.sendall(server.request(message, {"Connection": ""}))
                 status, _, answer = mcp_http.parsed(mcp_http.read_one(connection))
                 told = json.loads(answer)
                 if status != 200 or "result" not in told:

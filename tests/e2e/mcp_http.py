@@ -76,14 +76,18 @@ class Server:
             connection.sendall(request)
             return read_all(connection)
 
-    def post(self, message, headers=(), token=None, path="/mcp", method="POST"):
-        """Returns the status, the headers in small letters, and the body."""
+    def request(self, message, headers=(), token=None, path="/mcp", method="POST"):
+        """The bytes of a request; a header whose value is empty is left out."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         lines = {"Host": f"localhost:{self.port}", "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
                  "Authorization": f"Bearer {self.token if token is None else token}", "Connection": "close", **dict(headers)}
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value)
         length = f"Content-Length: {len(body)}\r\n" if method == "POST" else ""
-        return parsed(self.send(f"{method} {path} HTTP/1.1\r\n{head}{length}\r\n".encode() + (body if length else b"")))
+        return f"{method} {path} HTTP/1.1\r\n{head}{length}\r\n".encode() + (body if length else b"")
+
+    def post(self, *what, **how):
+        """Sends a request(). Returns the status, the headers in small letters, and the body."""
+        return parsed(self.send(self.request(*what, **how)))
 
     def end(self):
         """SIGTERM. Returns the exit status and the seconds it took."""
