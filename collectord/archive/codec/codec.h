@@ -159,6 +159,11 @@ void figures_blob_done(struct figures_blob *blob);
 /** figures_blob_add() - add one row's figures to those of the same process and op. Return: 0 or -ENOMEM */
 int figures_blob_add(struct figures_blob *blob, const struct stored_figures *figures);
 /**
+ * figures_blob_add_near() - the same, faster for rows that come in order
+ * @at: place of the row before, 0 at first; afterwards of this row
+ */
+int figures_blob_add_near(struct figures_blob *blob, const struct stored_figures *figures, size_t *at);
+/**
  * figures_blob_at() - figures of a process and operation, created if missing. Return: borrowed until the next call;
  * NULL without memory
  */
@@ -191,7 +196,13 @@ int figures_encode(struct figures_encoder *encoder, const struct figures_blob *b
 		   uint32_t *ret_crc);
 /** figures_blob_encode() - figures_encode() with an encoder of its own */
 int figures_blob_encode(const struct figures_blob *blob, struct buf *out, uint32_t *ret_crc);
-/** figures_blob_decode() - decode a blob. Return: 0, -EBADMSG for damage, -ENOTSUP, -ENOMEM */
+struct figures_decoder; /* decompression context, kept between blobs */
+int figures_decoder_new(struct figures_decoder **ret_decoder);
+void figures_decoder_free(struct figures_decoder *decoder);
+/** figures_decode() - decode a blob. Return: 0, -EBADMSG for damage, -ENOTSUP, -ENOMEM */
+int figures_decode(struct figures_decoder *decoder, const void *data, size_t n, uint32_t crc,
+		   struct figures_blob *ret_blob);
+/** figures_blob_decode() - figures_decode() with a decoder of its own */
 int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures_blob *ret_blob);
 
 /** codec_crc() - checksum of every row that is packed (crc32 of zlib) */

@@ -151,9 +151,16 @@ static int figures_add_from(struct figures_blob *blob, size_t at, const struct s
 
 int figures_blob_add(struct figures_blob *blob, const struct stored_figures *figures)
 {
-	size_t at;
+	size_t at = 0;
 
-	return figures_add_from(blob, 0, figures, &at);
+	return figures_blob_add_near(blob, figures, &at);
+}
+
+int figures_blob_add_near(struct figures_blob *blob, const struct stored_figures *figures, size_t *at)
+{
+	bool is_behind = *at < blob->figures.n && compare_figures(&blob->figures.items[*at], figures) <= 0;
+
+	return figures_add_from(blob, is_behind ? *at : 0, figures, at);
 }
 
 struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, uint32_t op)

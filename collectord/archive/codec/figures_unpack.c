@@ -9,8 +9,32 @@
 #include "archive/codec/column.h"
 #include "archive/codec/kept.h"
 
-struct figures_unpacker {
+struct figures_decoder {
 	struct column_unpacker *columns;
+};
+
+int figures_decoder_new(struct figures_decoder **ret_decoder)
+{
+	struct figures_decoder *d = calloc(1, sizeof(*d));
+	int r = d ? column_unpacker_new(&d->columns) : -ENOMEM;
+
+	if (r < 0)
+		free(d);
+	else
+		*ret_decoder = d;
+	return r;
+}
+
+void figures_decoder_free(struct figures_decoder *d)
+{
+	if (!d)
+		return;
+	column_unpacker_free(d->columns);
+	free(d);
+}
+
+struct figures_unpacker {
+	struct column_unpacker *columns; /* of the decoder */
 	struct column_index index;
 	struct stored_figures *figures; /* n; histograms are owned */
 	struct stored_behind *behind;	/* n_behind */
@@ -38,7 +62,6 @@ static void figures_unpacker_done(struct figures_unpacker *u)
 	free(u->more);
 	free(u->even_more);
 	free(u->bounds);
-	column_unpacker_free(u->columns);
 }
 
 /* Return: 0 or -ENOMEM; earlier contents are dropped */
@@ -344,10 +367,11 @@ static int unpack_head(struct figures_unpacker *u, struct varint_reader *reader)
 		(list)->room = MAX((n_rows), 1u);                                                                      \
 	} while (0)
 
-int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures_blob *ret_blob)
+int figures_decode(struct figures_decoder *decoder, const void *data, size_t n, uint32_t crc,
+		   struct figures_blob *ret_blob)
 {
 	struct varint_reader reader = { .p = data, .end = data };
-	CLEANUP(figures_unpacker_done) struct figures_unpacker u = { 0 };
+	CLEANUP(figures_unpacker_done) struct figures_unpacker u = { .columns = decoder->columns };
 	int r;
 
 	if (n == 0 || codec_crc(data, n) != crc)
@@ -356,8 +380,6 @@ int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures
 	r = unpack_head(&u, &reader);
 	if (r == 0)
 		r = column_find(reader.p, (size_t)(reader.end - reader.p), &u.index);
-	if (r == 0)
-		r = column_unpacker_new(&u.columns);
 	if (r == 0)
 		r = unpack_figures(&u);
 	if (r == 0)
@@ -375,4 +397,15 @@ int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures
 	LIST_TAKE(&ret_blob->parts, u.parts, u.n_parts);
 	LIST_TAKE(&ret_blob->waits, u.waits, u.n_waits);
 	return 0;
+}
+
+int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures_blob *ret_blob)
+{
+	struct figures_decoder *decoder = NULL;
+	int r = figures_decoder_new(&decoder);
+
+	if (r == 0)
+		r = figures_decode(decoder, data, n, crc, ret_blob);
+	figures_decoder_free(decoder);
+	return r;
 }

@@ -204,8 +204,10 @@ static int paths_receive(void)
 
 static int reader_prepare(void)
 {
-	int r = paths_receive();
+	int r;
 
+	late_prime(); /* before the paths, which may come later (children/spare.h) */
+	r = paths_receive();
 	if (r < 0)
 		return r;
 	r = temporary_prepare(n_files > 1 ? n_files : 0);
@@ -219,7 +221,6 @@ static int reader_prepare(void)
 	}
 	if (r < 0)
 		return r;
-	late_prime();
 	temporary_seal();
 	return 0;
 }

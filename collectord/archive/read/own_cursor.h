@@ -17,7 +17,8 @@ struct item {
 	uint32_t left_from, left_to; /* indexes of the calls of a block not read yet; left_to 0: all */
 	uint32_t slice;		     /* number of events in the last slice; 0: none read so far */
 	bool is_block;		     /* true: a block; false: a row of the tail */
-	bool is_whole;		     /* the header shows that every call matches */
+	bool is_wanted;		     /* the header shows that every call in the window matches */
+	bool is_whole;		     /* ... and that every call is in the window */
 };
 
 struct own_cursor {

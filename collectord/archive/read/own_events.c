@@ -17,6 +17,11 @@
 #define SLICE_EVENTS 64 /* number of events in the first slice of a block */
 #define SLICE_GROWTH 8	/* growth of further slices: a block read to its end is unpacked three times */
 
+static bool is_in_window(const struct read_filter *f, uint64_t unix_ns)
+{
+	return unix_ns >= f->from_unix_ns && (!f->to_unix_ns || unix_ns < f->to_unix_ns);
+}
+
 static bool event_matches(struct own_cursor *c, const struct stored_event *e, const struct own_boot *boot,
 			  struct read_event *ret_event)
 {
@@ -33,7 +38,7 @@ static bool event_matches(struct own_cursor *c, const struct stored_event *e, co
 	if (!own_process_matches(c, event.process))
 		return false;
 	event.start_unix_ns = own_unix(boot, e->call.start_ns);
-	if (event.start_unix_ns < f->from_unix_ns || (f->to_unix_ns && event.start_unix_ns >= f->to_unix_ns))
+	if (!is_in_window(f, event.start_unix_ns))
 		return false;
 	event.at = f->by_wall_clock ? (struct read_time){ .ns = event.start_unix_ns }
 				    : (struct read_time){ .boot = boot->id, .ns = e->call.start_ns };
@@ -102,6 +107,31 @@ static int block_data(struct own_cursor *c, int64_t id, const void **ret_data, s
 	return 0;
 }
 
+/* Unpack the block of an item. Return: 0, -EBADMSG, -ENOTSUP, -errno */
+static int item_open(struct own_cursor *c, const struct item *item, size_t *ret_n)
+{
+	size_t n_bytes = 0;
+	const void *data = NULL;
+	int r = block_data(c, item->id, &data, &n_bytes);
+
+	return r ? r : block_open(c->scratch->decoder, data, n_bytes, item->crc, ret_n);
+}
+
+/* Count the calls of a block that is_wanted: their times are enough. */
+static int block_count(struct own_cursor *c, const struct item *item, uint64_t *n_counted)
+{
+	const struct own_boot *boot = own_boot(c->own, item->boot);
+	struct stored_event *events = c->scratch->events;
+	size_t n = 0;
+	int r = item_open(c, item, &n);
+
+	if (r == 0)
+		r = block_columns(c->scratch->decoder, BLOCK_COLUMN(BLOCK_TIME), 0, n, events);
+	for (size_t i = 0; i < n && r == 0; i++)
+		*n_counted += is_in_window(&c->filter, own_unix(boot, events[i].call.start_ns));
+	return r;
+}
+
 /* @ret_n: NULL: matching calls are put into the batch; else they are only counted */
 static int block_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
 {
@@ -109,12 +139,10 @@ static int block_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
 	uint32_t first = filter_columns(&c->filter), rest = c->filter.columns & ~first;
 	struct own_scratch *scratch = c->scratch;
 	struct stored_event *events = scratch->events;
-	size_t n_bytes = 0, n = 0, from, to;
-	const void *data = NULL;
+	size_t n = 0, from, to;
 	struct read_event event;
-	int r = block_data(c, item->id, &data, &n_bytes);
+	int r = item_open(c, item, &n);
 
-	r = r ? r : block_open(scratch->decoder, data, n_bytes, item->crc, &n);
 	if (r)
 		return r;
 	slice_take(c, item, n, &from, &to);
@@ -175,8 +203,14 @@ static int tail_read(struct own_cursor *c, const struct item *item, uint64_t *re
 /* Read one item. A damaged item is left out and reported as a gap. */
 static int item_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
 {
-	int r = item->is_block ? block_read(c, item, ret_n) : tail_read(c, item, ret_n);
+	int r;
 
+	if (!item->is_block)
+		r = tail_read(c, item, ret_n);
+	else if (ret_n && item->is_wanted)
+		r = block_count(c, item, ret_n);
+	else
+		r = block_read(c, item, ret_n);
 	if (r != -EBADMSG && r != -ENOTSUP)
 		return r;
 	c->batch.n = 0;

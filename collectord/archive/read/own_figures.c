@@ -291,6 +291,7 @@ static int pieces_choose(struct own_file *own, uint64_t from_unix_ns, uint64_t t
 /* ---- contents ---- */
 
 struct bucket_rows {
+	struct figures_decoder *decoder;
 	ARRAY(struct read_figures) figures;
 	ARRAY(struct read_behind) behind;
 	ARRAY(struct read_part) parts;
@@ -299,6 +300,7 @@ struct bucket_rows {
 
 static void bucket_rows_done(struct bucket_rows *rows)
 {
+	figures_decoder_free(rows->decoder);
 	ARRAY_DONE(&rows->figures);
 	ARRAY_DONE(&rows->behind);
 	ARRAY_DONE(&rows->parts);
@@ -398,7 +400,7 @@ static int piece_read(struct own_file *own, sqlite3_stmt *s, const struct piece 
 	step = sql_step(s);
 	if (step <= 0)
 		return step;
-	r = figures_blob_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), p->crc, &blob);
+	r = figures_decode(rows->decoder, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), p->crc, &blob);
 	if (r == -EBADMSG || r == -ENOTSUP)
 		return own_damaged(own, 'f', p->id, p->boot, p->t0, p->t1, 0);
 	if (r)
@@ -423,11 +425,12 @@ static int pieces_read(struct own_file *own, uint64_t from_unix_ns, uint64_t to_
 		       read_bucket_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	CLEANUP(bucket_rows_done) struct bucket_rows rows = { .figures = { .items = NULL } };
+	CLEANUP(bucket_rows_done) struct bucket_rows rows = { .decoder = NULL };
 	struct pieces list = { .items = NULL };
-	int r;
+	int r = figures_decoder_new(&rows.decoder);
 
-	r = sql_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
+	if (r == 0)
+		r = sql_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
 	if (r == 0)
 		r = pieces_choose(own, from_unix_ns, to_unix_ns, coarsely, &list);
 	/* A sum needs no order in time; reading owner by owner keeps the sums in the CPU cache. */

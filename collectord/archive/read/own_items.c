@@ -114,8 +114,9 @@ static int items_load_blocks(struct own_cursor *c, sqlite3_stmt *s, const struct
 				      (size_t)sqlite3_column_bytes(s, 7));
 		if (who == PROCESSES_NONE)
 			continue;
-		item.is_whole = who == PROCESSES_ALL && !f->ops && !f->min_duration_ns && !f->max_duration_ns &&
-				is_inside(f, boot, &item);
+		item.is_wanted = who == PROCESSES_ALL && !f->ops && !f->min_duration_ns && !f->max_duration_ns &&
+				 !f->since.boot && !f->since.ns;
+		item.is_whole = item.is_wanted && is_inside(f, boot, &item);
 		if (item_add(c, boot, &item) < 0)
 			return -ENOMEM;
 	}

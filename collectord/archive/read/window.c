@@ -71,6 +71,7 @@ static int accounts_sum(const struct read_bucket *bucket, struct sum *sum)
 static int bucket_add(const struct read_bucket *bucket, void *data)
 {
 	struct sum *sum = data;
+	size_t at = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < bucket->n_figures && r == 0; i++) {
@@ -81,7 +82,7 @@ static int bucket_add(const struct read_bucket *bucket, void *data)
 
 		row.op = f->op ? f->op->id : 0;
 		if (read_pid_is_wanted(sum->pids, sum->n_pids, f->process->pid))
-			r = figures_blob_add(&sum->blob, &row);
+			r = figures_blob_add_near(&sum->blob, &row, &at);
 	}
 	for (size_t i = 0; i < bucket->n_behind && r == 0; i++) {
 		const struct read_behind *b = &bucket->behind[i];

@@ -166,6 +166,7 @@ static void wait_of(uint64_t *seed, struct stored_wait *ret)
 static void build(size_t at, uint32_t step, struct figures_blob *blob)
 {
 	uint32_t n = cases[at].n_processes * cases[at].n_ops;
+	size_t near = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t k = (uint32_t)((uint64_t)i * step % n);
@@ -174,7 +175,8 @@ static void build(size_t at, uint32_t step, struct figures_blob *blob)
 		struct stored_figures f = { .process = k / cases[at].n_ops * 1000, .op = k % cases[at].n_ops };
 
 		cases[at].fill(&f, &seed);
-		CHECK_INT_EQ(cases[at].name, figures_blob_add(blob, &f), 0);
+		CHECK_INT_EQ(cases[at].name,
+			     step == 1 ? figures_blob_add(blob, &f) : figures_blob_add_near(blob, &f, &near), 0);
 	}
 	for (uint32_t i = 0; i < cases[at].n_behind; i++) {
 		uint64_t seed = (uint64_t)i * step % cases[at].n_behind;

@@ -130,8 +130,10 @@ static void walks_and_merges(void)
 		{ "of eight bytes", 1ull << 40, 3, { 40, 41, 43 } },
 	};
 
+	static const uint64_t before[] = { 5, 1000, 70000, 1ull << 41 }; /* counts of each width */
+
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(histogram_done) struct histogram h = HISTOGRAM_INIT, to = HISTOGRAM_INIT;
+		CLEANUP(histogram_done) struct histogram h = HISTOGRAM_INIT;
 		uint32_t at = 0, last = cases[i].n ? cases[i].buckets[cases[i].n - 1] : HISTOGRAM_BUCKETS;
 
 		if (cases[i].n)
@@ -145,12 +147,16 @@ static void walks_and_merges(void)
 		CHECK_INT_EQ(cases[i].name, histogram_next(&h, at), HISTOGRAM_BUCKETS);
 		CHECK_INT_EQ(cases[i].name, histogram_last(&h), last);
 
-		(void)histogram_add(&to, 32, 5);
-		CHECK_INT_EQ(cases[i].name, histogram_merge(&to, &h), 0);
-		CHECK_INT_EQ(cases[i].name, to.sum, 5 + h.sum);
-		for (uint32_t b = 0; b < HISTOGRAM_BUCKETS; b++)
-			if (histogram_count(&to, b) != histogram_count(&h, b) + (b == 32 ? 5 : 0))
-				CHECK_INT_EQ(cases[i].name, histogram_count(&to, b), histogram_count(&h, b));
+		for (size_t k = 0; k < ARRAY_SIZE(before); k++) {
+			CLEANUP(histogram_done) struct histogram to = HISTOGRAM_INIT;
+
+			(void)histogram_add(&to, 32, before[k]);
+			CHECK_INT_EQ(cases[i].name, histogram_merge(&to, &h), 0);
+			CHECK_INT_EQ(cases[i].name, to.sum, before[k] + h.sum);
+			for (uint32_t b = 0; b < HISTOGRAM_BUCKETS; b++)
+				if (histogram_count(&to, b) != histogram_count(&h, b) + (b == 32 ? before[k] : 0))
+					CHECK_INT_EQ(cases[i].name, histogram_count(&to, b), histogram_count(&h, b));
+		}
 	}
 }
 
