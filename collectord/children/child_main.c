@@ -167,9 +167,8 @@ static int child_filter_build(const struct child_role *role, scmp_filter_ctx *re
 }
 
 /* Without standard descriptors a failure can only be reported by the exit status. */
-static int seal(const struct child_role *role)
+static int seal(const struct child_role *role, scmp_filter_ctx filter)
 {
-	CLEANUP(filter_freep) scmp_filter_ctx filter = NULL;
 	int r;
 
 	r = capabilities_drop();
@@ -181,10 +180,6 @@ static int seal(const struct child_role *role)
 		return log_err(-errno, "cannot make the %s process undumpable", role->name);
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0)
 		return log_err(-errno, "cannot restrict system calls: this kernel was built without seccomp");
-	r = child_filter_build(role, &filter);
-	if (r < 0)
-		return log_err(r, "cannot build the list of allowed system calls");
-
 	r = child_limits_set(role);
 	if (r == 0)
 		r = standard_drop();
@@ -237,6 +232,24 @@ static void hang_on(void)
 			(void)close(fds[i]);
 }
 
+static int role_run(const struct child_role *role)
+{
+	CLEANUP(filter_freep) scmp_filter_ctx filter = NULL;
+	int r = child_filter_build(role,
+				   &filter); /* before its first message, which may come later (children/spare.h) */
+
+	if (r < 0)
+		return log_err(1, "cannot build the list of allowed system calls");
+	if (role->prepare && role->prepare() < 0) {
+		hang_on();
+		return 1;
+	}
+	if (seal(role, filter) < 0)
+		return 1;
+	/* Not exit(): functions registered with atexit() may need rights that are gone. */
+	_exit(role->serve ? role->serve() : answer_all(role));
+}
+
 int child_main(const char *role)
 {
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* valid from now on; the seal enforces it */
@@ -245,14 +258,7 @@ int child_main(const char *role)
 			continue;
 		(void)prctl(PR_SET_NAME, child_roles[i]->title ? child_roles[i]->title : role);
 		descriptors_close();
-		if (child_roles[i]->prepare && child_roles[i]->prepare() < 0) {
-			hang_on();
-			return 1;
-		}
-		if (seal(child_roles[i]) < 0)
-			return 1;
-		/* Not exit(): functions registered with atexit() may need rights that are gone. */
-		_exit(child_roles[i]->serve ? child_roles[i]->serve() : answer_all(child_roles[i]));
+		return role_run(child_roles[i]);
 	}
 	return log_err(1, "there is no child process '%s'", role);
 }

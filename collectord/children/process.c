@@ -201,6 +201,27 @@ static void process_kill_and_wait(pid_t pid)
 		;
 }
 
+static int messages_send(int socket_fd, const struct process_message *messages, size_t n_messages)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n_messages && r == 0; i++)
+		r = fd_send(socket_fd, messages[i].bytes, messages[i].n, NULL, 0);
+	return r;
+}
+
+int process_ask(struct child_process *p, const struct process_message *messages, size_t n_messages,
+		process_readable_func func, void *data)
+{
+	int r = messages_send(p->socket_fd, messages, n_messages);
+
+	if (r < 0)
+		return r;
+	p->func = func;
+	p->data = data;
+	return 0;
+}
+
 int process_start(uv_loop_t *loop, const char *role, const struct process_message *messages, size_t n_messages,
 		  process_readable_func func, void *data, struct child_process **ret_process)
 {
@@ -218,11 +239,9 @@ int process_start(uv_loop_t *loop, const char *role, const struct process_messag
 	if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
 
-	for (size_t i = 0; i < n_messages; i++) {
-		r = fd_send(ours, messages[i].bytes, messages[i].n, NULL, 0);
-		if (r < 0)
-			return r;
-	}
+	r = messages_send(ours, messages, n_messages);
+	if (r < 0)
+		return r;
 	r = process_spawn(role, theirs, &pid);
 	if (r < 0)
 		return r;

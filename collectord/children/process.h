@@ -44,6 +44,12 @@ struct process_message {
 int process_start(uv_loop_t *loop, const char *role, const struct process_message *messages, size_t n_messages,
 		  process_readable_func func, void *data, struct child_process **ret_process);
 /**
+ * process_ask() - send messages to a process that waits for its first, and watch its socket from now on with func
+ * Return: 0 or -errno: it has ended, and func is not called
+ */
+int process_ask(struct child_process *process, const struct process_message *messages, size_t n_messages,
+		process_readable_func func, void *data);
+/**
  * process_observe() - set the observer of all processes: called when one has started, and when its pid is free again
  * One for the whole program, on the loop; NULL: none
  */

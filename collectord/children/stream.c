@@ -123,16 +123,26 @@ static void on_timer_close(uv_handle_t *handle)
 	free(s);
 }
 
-int stream_open(uv_loop_t *loop, const char *role, const struct process_message *questions, size_t n_questions,
-		size_t reply_max, uint64_t limit_ns, const struct stream_events *events, void *data,
-		struct stream **ret_stream)
+static void process_endp(struct child_process **process)
 {
+	if (*process)
+		process_end(*process);
+}
+
+int stream_open(uv_loop_t *loop, struct child_process *waiting, const char *role,
+		const struct process_message *questions, size_t n_questions, size_t reply_max, uint64_t limit_ns,
+		const struct stream_events *events, void *data, struct stream **ret_stream)
+{
+	CLEANUP(process_endp) struct child_process *unused = waiting;
 	CLEANUP(freep) struct stream *s = calloc(1, sizeof(*s));
-	int r;
+	int r = 0;
 
 	if (!s)
 		return -ENOMEM;
-	r = process_start(loop, role, questions, n_questions, on_readable, s, &s->process);
+	if (waiting && process_ask(waiting, questions, n_questions, on_readable, s) == 0)
+		s->process = TAKE_PTR(unused);
+	else /* none waits, or it has ended */
+		r = process_start(loop, role, questions, n_questions, on_readable, s, &s->process);
 	if (r < 0)
 		return r;
 	r = uv_timer_init(loop, &s->timer);

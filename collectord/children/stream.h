@@ -38,7 +38,8 @@ struct stream_events {
 };
 
 /**
- * stream_open() - start a process and send its questions
+ * stream_open() - send its questions to a process
+ * @waiting:   one of the role that waits for them (children/spare.h), taken in any case; NULL: one is started
  * @role:      name of a role, borrowed for ever
  * @questions: what the process receives first, each at most STREAM_QUESTION_MAX bytes; the first is read before the
  *             process is sealed
@@ -47,9 +48,9 @@ struct stream_events {
  * Return: 0 or -errno
  */
 #define STREAM_QUESTION_MAX (96u * 1024) /* twice the default size of a socket buffer */
-int stream_open(uv_loop_t *loop, const char *role, const struct process_message *questions, size_t n_questions,
-		size_t reply_max, uint64_t limit_ns, const struct stream_events *events, void *data,
-		struct stream **ret_stream);
+int stream_open(uv_loop_t *loop, struct child_process *waiting, const char *role,
+		const struct process_message *questions, size_t n_questions, size_t reply_max, uint64_t limit_ns,
+		const struct stream_events *events, void *data, struct stream **ret_stream);
 /** stream_process() - the process until its last message; NULL afterwards */
 const struct child_process *stream_process(const struct stream *stream);
 /** stream_resume() - there is room again */

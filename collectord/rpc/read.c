@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "children/process.h"
+#include "children/spare.h"
 #include "archive/reader.h"
 #include "children/stream.h"
 #include "clock.h"
@@ -42,7 +43,8 @@ struct read_hub {
 	unsigned int user_running; /* maximum per user */
 	bool is_looked_for;	   /* a waiting question may be able to run */
 	struct askers askers;
-	uv_timer_t timer; /* checks the running questions */
+	struct spare *spare; /* process for the next question, where they come often */
+	uv_timer_t timer;    /* checks the running questions */
 };
 
 static unsigned int user_running(void)
@@ -54,24 +56,27 @@ static unsigned int user_running(void)
 
 int read_hub_new(uv_loop_t *loop, uint64_t cpu_ns, struct read_hub **ret_hub)
 {
-	struct read_hub *hub = calloc(1, sizeof(*hub));
+	CLEANUP(freep) struct read_hub *hub = calloc(1, sizeof(*hub));
+	int r = hub ? spare_new(loop, READER_ROLE, READ_SPARE_MS, &hub->spare) : -ENOMEM;
 
-	if (!hub)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	(void)uv_timer_init(loop, &hub->timer); /* cannot fail */
 	hub->timer.data = hub;
 	hub->askers.budget.size_ns = cpu_ns;
 	hub->askers.budget.together = subordinate_read();
 	TAILQ_INIT(&hub->reads);
 	hub->user_running = user_running();
-	*ret_hub = hub;
+	*ret_hub = TAKE_PTR(hub);
 	return 0;
 }
 
 void read_hub_stop(struct read_hub *hub)
 {
-	if (hub)
-		uv_close((uv_handle_t *)&hub->timer, NULL);
+	if (!hub)
+		return;
+	spare_close(TAKE_PTR(hub->spare));
+	uv_close((uv_handle_t *)&hub->timer, NULL);
 }
 
 void read_hub_free(struct read_hub *hub)
@@ -103,6 +108,7 @@ static void read_over(struct read *read)
 	struct read_hub *hub = read->hub;
 
 	read_remove(read);
+	spare_wish(hub->spare);
 	(void)read_hub_start(hub);
 }
 
@@ -309,8 +315,8 @@ static int read_run(struct read *read)
 						     { read->question.data, read->question.n } };
 
 	uint64_t before_ns = clock_spent_ns();
-	int r = stream_open(context->loop, READER_ROLE, questions, ARRAY_SIZE(questions), READER_REPLY_MAX,
-			    read->limit_ns + GRACE_NS, &stream_events, read, &read->stream);
+	int r = stream_open(context->loop, spare_take(read->hub->spare), READER_ROLE, questions, ARRAY_SIZE(questions),
+			    READER_REPLY_MAX, read->limit_ns + GRACE_NS, &stream_events, read, &read->stream);
 
 	call_charge(read->call, before_ns); /* this may run while another call is being charged */
 	if (r < 0)

@@ -28,7 +28,8 @@
 /* A question computes like any program for so long; then, or where its user has used half of his time, it is nice. */
 #define READ_QUICK_NS NSEC_PER_SEC
 #define READ_NICE 10
-#define READ_LOOK_MS 250 /* between two looks at what those that run have used */
+#define READ_SPARE_MS 60000 /* a process for the next question waits so long (children/spare.h) */
+#define READ_LOOK_MS 250    /* between two looks at what those that run have used */
 
 struct call;
 struct read_hub;

@@ -25,6 +25,7 @@
 #include "base/fd.h"
 #include "children/child_role.h"
 #include "children/process.h"
+#include "children/spare.h"
 #include "tests/support/check.h"
 
 #define FAR_NS (600 * NSEC_PER_SEC) /* a limit that is not meant to be met */
@@ -375,6 +376,83 @@ static void observe_check(void)
 	process_observe(NULL, NULL);
 }
 
+struct spare_told {
+	struct child_process *process;
+	char answer[8];
+	bool is_told;
+};
+
+static void on_spare_answer(int status, void *data)
+{
+	struct spare_told *told = data;
+	int fds[FD_PASS_MAX];
+	size_t n_fds = 0;
+	ssize_t n = status < 0 ? status
+			       : fd_receive(process_socket(told->process), told->answer, sizeof(told->answer) - 1, fds,
+					    &n_fds);
+
+	CHECK("spare: an answer", n > 0);
+	told->is_told = true;
+}
+
+static void spare_start(const char *name, uv_loop_t *loop, struct spare *spare)
+{
+	int n = observed.n_started;
+
+	CHECK(name, !spare_take(spare));
+	CHECK(name, !spare_take(spare)); /* at once: they come often */
+	spare_wish(spare);
+	while (observed.n_started == n)
+		(void)uv_run(loop, UV_RUN_NOWAIT);
+}
+
+/* Questions that come often find a process that waits; it ends when they do not come, and may end before. */
+static void spare_check(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t idle_ms;
+		bool is_killed, is_asked;
+	} cases[] = {
+		{ "spare: asked", 600000, .is_asked = true },
+		{ "spare: nobody asks", 1, .is_asked = false },
+		{ "spare: killed", 600000, .is_killed = true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		static const struct process_message question = { "e1", 2 };
+		struct spare_told told = { .process = NULL };
+		struct spare *spare;
+		uv_loop_t loop;
+
+		process_observe(on_process, NULL);
+		observed.n_started = observed.n_ended = 0;
+		CHECK_INT_EQ(cases[i].name, uv_loop_init(&loop), 0);
+		CHECK_INT_EQ(cases[i].name, spare_new(&loop, "tester", cases[i].idle_ms, &spare), 0);
+		spare_wish(spare);
+		(void)uv_run(&loop, UV_RUN_NOWAIT);
+		CHECK_INT_EQ("spare: none before the first questions", observed.n_started, 0);
+		spare_start(cases[i].name, &loop, spare);
+		if (cases[i].is_killed)
+			CHECK_INT_EQ(cases[i].name, kill((pid_t)observed.pid, SIGKILL), 0);
+		while (!cases[i].is_asked && !observed.n_ended)
+			(void)uv_run(&loop, UV_RUN_ONCE);
+		told.process = spare_take(spare);
+		CHECK_INT_EQ(cases[i].name, told.process != NULL, cases[i].is_asked);
+		if (told.process) {
+			CHECK_INT_EQ(cases[i].name, process_ask(told.process, &question, 1, on_spare_answer, &told), 0);
+			while (!told.is_told)
+				(void)uv_run(&loop, UV_RUN_ONCE);
+			CHECK_STR_EQ(cases[i].name, told.answer, "e1");
+			process_end(told.process);
+		}
+		spare_close(spare);
+		loop_finish(cases[i].name, &loop);
+		CHECK_INT_EQ(cases[i].name, observed.n_ended, 1);
+		process_observe(NULL, NULL);
+	}
+}
+
 /* A process that ends between two questions is not noticed by who asks the second. */
 static void idle_death_check(void)
 {
@@ -580,6 +658,7 @@ int main(int argc, char **argv)
 	talk_check();
 	observe_check();
 	descriptor_check();
+	spare_check();
 	idle_death_check();
 	unasked_check();
 	queue_check();
