@@ -6,7 +6,7 @@
 #include "libingero/render/pb_json.h"
 #include "mcp-server/window.h"
 
-#define ROW_TOKENS_LEAST 8 /* of an operation in any answer */
+#define ROW_TOKENS_LEAST 16 /* of an operation: calls of microseconds in a telegraphic table have no fewer */
 
 struct stats_arguments {
 	struct window_wish window;
@@ -79,7 +79,7 @@ static const struct answer_shape stats_shape = {
 	.details_how = "ask with details: true",
 };
 
-/* More than ever fit the budget: a row has a name and ten figures. */
+/* No fewer than fit the budget. */
 static uint32_t operations_that_fit(uint64_t tokens_max)
 {
 	return (uint32_t)(tokens_max / ROW_TOKENS_LEAST) + 1;

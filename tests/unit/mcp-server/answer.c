@@ -34,6 +34,13 @@ static const char *text_of(const json_t *result)
 	return text ? text : "";
 }
 
+static size_t compact_bytes(const json_t *value)
+{
+	CLEANUP(freep) char *text = json_dumps(value, JSON_COMPACT);
+
+	return text ? strlen(text) : 0;
+}
+
 static void body_set(struct answer *answer, const char *text)
 {
 	(void)buf_append_text(&answer->body, text);
@@ -112,6 +119,8 @@ static void budget_test(void)
 		few = json_array_size(json_object_get(content, "few"));
 		CHECK("more with more room", many >= n_many && few >= n_few);
 		CHECK("the first list goes first", many == 500 || few == 0);
+		CHECK("as little as is needed",
+		      many == 500 || answer_tokens(compact_bytes(content) + strlen(",1000")) > tokens);
 		CHECK("it is said", many == 500 || strstr(text_of(result), "of 500 many; to see them: ask for more\n"));
 		n_many = many;
 		n_few = few;
