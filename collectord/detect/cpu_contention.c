@@ -51,6 +51,7 @@ const struct detector detector_cpu_contention = {
 	.words = {
 		.title = "waited for the CPU",
 		.behind = "behind",
+		.many = "behind many processes, such as",
 	},
 	.takes = BLAME_RUNNABLE,
 	.needs = MEASURED(BLAME_RUNNABLE),

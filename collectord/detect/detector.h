@@ -210,6 +210,7 @@ struct detector_words {
 	const char
 		*advice[FINDING_ADVICE_MAX]; /* behind the remedy of the class that it takes; the most useful first */
 	const char *behind;		     /* before the processes to blame: "behind"; NULL: none ever is */
+	const char *many;		     /* instead of .behind, where all have little; NULL: the same */
 	const char *own;		     /* of the cause where no other process is concerned; NULL: nothing */
 };
 

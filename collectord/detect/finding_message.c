@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/culprit.h"
 #include "base/utf8.h"
+#include "detect/advice.h"
 #include "detect/cause.h"
 #include "detect/detector.h"
 #include "detect/finding.h"
@@ -154,7 +155,8 @@ void finding_message_words(Ingero__V1__Cause *cause, uint32_t victim_pid)
 	const struct cause *c = d ? NULL : cause_find(cause->kind);
 	/* A process that waits for its own threads is named as the cause; one that triggered its own kill is not. */
 	bool has_processes = cause->processes && (cause->pid != victim_pid || c || (d && d->has_culprits));
-	const char *many = c && cause->processes > 1 ? c->many : NULL;
+	bool are_small = cause->processes > 1 && cause->share > 0 && cause->share < CULPRIT_LEAST_RATIO;
+	const char *many = c && cause->processes > 1 ? c->many : d && are_small ? d->words.many : NULL;
 	const char *behind = many ? many : d ? d->words.behind : c ? c->behind : NULL;
 	const char *own = d ? d->words.own : c ? c->own : NULL;
 	const char *words = has_processes && behind ? behind : own;

@@ -379,7 +379,8 @@ static void track_cause_fill(struct track *t, const struct track_tick *tick)
 		if ((double)who->ns >= CULPRIT_LEAST_RATIO * (double)t->behind_ns)
 			s->n_culprits += MAX(t->culprits[i].by.n, 1);
 	}
-	f->cause.processes = s->n_culprits;
+	/* Where none has a twentieth, as many as were seen. */
+	f->cause.processes = s->n_culprits || !f->cause.is_several ? s->n_culprits : (uint32_t)t->n_culprits;
 	f->cause.share = share_of(t, s->culprit_ns);
 	f->cause.chain = (struct finding_chain){ .ns = 0 };
 	if (s->chain.n && s->chain.hop[0].pid == f->cause.pid)

@@ -188,6 +188,26 @@ static void check_takes_over(void)
 	play_free(p);
 }
 
+/* Many that had little each: one of them is an example, and nobody's command cures. */
+static void check_many(void)
+{
+	struct play *p = play_new(0);
+	const struct finding_cause *cause;
+
+	for (int second = 0; second < 20; second++) {
+		play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
+		for (uint32_t k = 0; k < 40; k++)
+			play_behind(p, 100 + k, "cc1", 12 * MS);
+		CHECK_INT_EQ("many", play_tick(p, S), 0);
+	}
+	CHECK_INT_EQ("many", p->n_findings, 1);
+	cause = &p->findings[0].cause;
+	CHECK("many: several", cause->is_several);
+	CHECK("many: more than one", cause->processes > 1);
+	CHECK("many: the share of one", cause->share < 0.05);
+	play_free(p);
+}
+
 /* Who ran is known of a hundredth of what was lost, then of all: only then somebody is named. */
 static void check_known(void)
 {
@@ -470,6 +490,7 @@ int main(void)
 	check_strength();
 	check_groups();
 	check_nobody();
+	check_many();
 	check_takes_over();
 	check_accounts();
 	check_known();

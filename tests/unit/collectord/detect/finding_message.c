@@ -223,46 +223,51 @@ static void check_words(void)
 		uint32_t pid, tid, processes;
 		const char *words, *takes, *cause;
 		const char *resource; /* what was waited for; NULL: not known */
+		double share;	      /* of the one that is named */
 	} cases[] = {
 		{ "one", "cpu_contention", 6603, 0, 1, "behind", "runnable",
-		  "cpu_contention: behind logrotate (pid 6603)", NULL },
+		  "cpu_contention: behind logrotate (pid 6603)", NULL, 0 },
 		{ "itself", "cpu_contention", 4711, 0, 1, "behind", "runnable",
-		  "cpu_contention: behind its own other threads", NULL },
+		  "cpu_contention: behind its own other threads", NULL, 0 },
 		{ "hidden", "cpu_contention", 0, 0, 1, "behind", "runnable",
-		  "cpu_contention: behind another user's process", NULL },
-		{ "nobody known", "cpu_contention", 0, 0, 0, "", "runnable", "cpu_contention", NULL },
+		  "cpu_contention: behind another user's process", NULL, 0 },
+		{ "one of many", "cpu_contention", 6603, 0, 16, "behind many processes, such as", "runnable",
+		  "cpu_contention: behind many processes, such as logrotate (pid 6603)", NULL, 0.035 },
+		{ "one of several", "cpu_contention", 6603, 0, 3, "behind", "runnable",
+		  "cpu_contention: behind logrotate (pid 6603)", NULL, 0.3 },
+		{ "nobody known", "cpu_contention", 0, 0, 0, "", "runnable", "cpu_contention", NULL, 0 },
 		{ "a quota", "cpu_quota", 0, 0, 0, "out of its CPU quota", "quota", "cpu_quota: out of its CPU quota",
-		  NULL },
+		  NULL, 0 },
 		{ "killed for another", "oom_kill", 6603, 0, 1, "through", "", "oom_kill: through logrotate (pid 6603)",
-		  NULL },
-		{ "killed for itself", "oom_kill", 4711, 0, 1, "", "", "oom_kill", NULL },
-		{ "copies", "memcpy_share", 0, 0, 0, "", "", "memcpy_share", NULL },
+		  NULL, 0 },
+		{ "killed for itself", "oom_kill", 4711, 0, 1, "", "", "oom_kill", NULL, 0 },
+		{ "copies", "memcpy_share", 0, 0, 0, "", "", "memcpy_share", NULL, 0 },
 		{ "a worker", "loader", 6603, 0, 1, "waits for data from", "",
-		  "loader: waits for data from logrotate (pid 6603)", NULL },
+		  "loader: waits for data from logrotate (pid 6603)", NULL, 0 },
 		{ "its own threads", "gil", 4711, 0, 1, "waits for the GIL held by", "lock",
-		  "gil: waits for the GIL held by its own other threads", NULL },
+		  "gil: waits for the GIL held by its own other threads", NULL, 0 },
 		{ "a thread of its own", "gil", 4711, 4715, 1, "waits for the GIL held by", "lock",
-		  "gil: waits for the GIL held by its own thread 4715", NULL },
-		{ "a disk", "disk", 0, 0, 0, "waits for a disk", "block_io", "disk: waits for a disk", NULL },
+		  "gil: waits for the GIL held by its own thread 4715", NULL, 0 },
+		{ "a disk", "disk", 0, 0, 0, "waits for a disk", "block_io", "disk: waits for a disk", NULL, 0 },
 		{ "a lock", "lock", 4711, 4715, 1, "waits for a lock released by", "lock",
-		  "lock: waits for a lock released by its own thread 4715", NULL },
+		  "lock: waits for a lock released by its own thread 4715", NULL, 0 },
 		{ "a socket", "network", 6603, 0, 1, "waits for a socket from", "network",
-		  "network: waits for a socket from logrotate (pid 6603)", NULL },
+		  "network: waits for a socket from logrotate (pid 6603)", NULL, 0 },
 		{ "a child", "tool", 6603, 0, 1, "waits for its child process", "",
-		  "tool: waits for its child process logrotate (pid 6603)", NULL },
+		  "tool: waits for its child process logrotate (pid 6603)", NULL, 0 },
 		{ "one of many children", "tool", 6603, 0, 39, "waits for its child processes, such as", "",
-		  "tool: waits for its child processes, such as logrotate (pid 6603)", NULL },
+		  "tool: waits for its child processes, such as logrotate (pid 6603)", NULL, 0 },
 		{ "one of several workers", "loader", 6603, 0, 2, "waits for data from", "",
-		  "loader: waits for data from logrotate (pid 6603)", NULL },
+		  "loader: waits for data from logrotate (pid 6603)", NULL, 0 },
 		{ "a child, whose end is waited for", "tool", 6603, 0, 1, "waits for its child process", "other",
-		  "tool: waits for its child process logrotate (pid 6603)", "child" },
+		  "tool: waits for its child process logrotate (pid 6603)", "child", 0 },
 		{ "a worker, through a pipe", "loader", 6603, 0, 1, "waits for data from", "other",
-		  "loader: waits for data from logrotate (pid 6603)", "pipe" },
+		  "loader: waits for data from logrotate (pid 6603)", "pipe", 0 },
 		{ "a worker, through shared memory", "loader", 6603, 0, 1, "waits for data from", "lock",
-		  "loader: waits for data from logrotate (pid 6603)", "futex" },
+		  "loader: waits for data from logrotate (pid 6603)", "futex", 0 },
 		{ "a disk, by a file", "disk", 0, 0, 0, "waits for a disk", "block_io", "disk: waits for a disk",
-		  "inode" },
-		{ "of Ingero", "coincidence", 0, 0, 0, "", "", "coincidence", NULL },
+		  "inode", 0 },
+		{ "of Ingero", "coincidence", 0, 0, 0, "", "", "coincidence", NULL, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -281,6 +286,7 @@ static void check_words(void)
 		cause.tid = cases[i].tid;
 		cause.comm = (char *)(uintptr_t) "logrotate";
 		cause.processes = cases[i].processes;
+		cause.share = cases[i].share;
 		finding_message_words(&cause, m.pid);
 		finding_message_cause(&m, &out);
 		CHECK_STR_EQ(cases[i].name, cause.words, cases[i].words);
