@@ -433,6 +433,13 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--child") == 0)
 		return strcmp(argv[2], CLOSER_ROLE) == 0 ? closer_main() : child_main(argv[2]);
 
+	if (argc > 2 && strcmp(argv[1], "--become") == 0) { /* libingero/client/private.c */
+		status = privilege_leave(argv[2]);
+		if (status < 0)
+			return log_err(1, "cannot become user '%s': %s", argv[2], strerror(-status));
+		setup.argc -= 2;
+		setup.argv += 2;
+	}
 	fd_fill_standard();
 	notify_start();
 	status = serve(&setup);

@@ -10,6 +10,7 @@
 #include <pwd.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -20,6 +21,7 @@
 
 #include "base/capabilities.h"
 #include "base/cleanup.h"
+#include "base/parse.h"
 
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40
@@ -204,6 +206,43 @@ static int directory_make(const char *file, uid_t uid, gid_t gid)
 	if (mkdir(path, 0700) < 0)
 		return errno == EEXIST ? 0 : -errno;
 	return lchown(path, uid, gid) < 0 ? -errno : 0;
+}
+
+/* Return: 0 or -EINVAL */
+static int numbers_read(const char *text, uint64_t *numbers, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char number[16];
+		size_t length = strcspn(text, ":");
+		bool is_last = i + 1 == n;
+
+		if (length >= sizeof(number) || (text[length] != '\0') == is_last)
+			return -EINVAL;
+		memcpy(number, text, length);
+		number[length] = '\0';
+		if (parse_u64(number, UINT32_MAX - 1, &numbers[i]) < 0)
+			return -EINVAL;
+		text += length + !is_last;
+	}
+	return 0;
+}
+
+int privilege_leave(const char *whom)
+{
+	uint64_t numbers[3];
+	gid_t gid;
+	uid_t uid;
+
+	if (numbers_read(whom, numbers, ARRAY_SIZE(numbers)) < 0)
+		return -EINVAL;
+	uid = (uid_t)numbers[0];
+	gid = (gid_t)numbers[1];
+	if (setgroups(1, &gid) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
+		return -errno;
+	/* A change of user sets dumpability to fs.suid_dumpable, and resets the signal. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
+		return -errno;
+	return getppid() == (pid_t)numbers[2] ? 0 : -ESRCH;
 }
 
 int privilege_become(const char *user, const char *file)

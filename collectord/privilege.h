@@ -23,6 +23,12 @@ int privilege_refuse_rings(void);
  */
 int privilege_seal(const struct privilege_need *need);
 /**
+ * privilege_leave() - become a user for good, without any capability, untraceable for that user
+ * @whom: "UID:GID:PARENT"; PARENT: the process with whose end this one ends
+ * Return: 0; -EINVAL; -ESRCH: the parent has ended; -errno
+ */
+int privilege_leave(const char *whom);
+/**
  * privilege_become() - become this user and keep every capability until privilege_seal(), for all threads
  * @file: a file for the user below a directory that only root can make; NULL: none
  * Return: 0; -ENOENT: no such user; -EPERM: not root; -errno

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -17,6 +18,14 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "children/child_role.h"
+
+#ifdef INGERO_SANITIZED
+#define STANDARD_LAST_FD STDOUT_FILENO
+#else
+#define STANDARD_LAST_FD STDERR_FILENO
+#endif
+
+#define ENVIRONMENT_MAX 4
 
 struct child_process {
 	process_readable_func func; /* NULL once its end was requested */
@@ -157,19 +166,29 @@ static int process_watch(struct child_process *p, uv_loop_t *loop)
 	return uv_poll_start(&p->exit_poll, UV_READABLE, on_exit_readable);
 }
 
+/* Nothing of the environment, which may hold secrets, but how a sanitizer reports. */
+static void environment_take(char *env[ENVIRONMENT_MAX + 1])
+{
+	size_t n = 0;
+
+#ifdef INGERO_SANITIZED
+	for (char **variable = environ; *variable && n < ENVIRONMENT_MAX; variable++)
+		if (strstr(*variable, "SAN_OPTIONS="))
+			env[n++] = *variable;
+#endif
+	env[n] = NULL;
+}
+
 static int process_spawn(const char *role, int socket_fd, pid_t *ret_pid)
 {
 	char *const argv[] = { (char *)"ingero-collectord", (char *)"--child", (char *)role, NULL };
-#ifdef INGERO_SANITIZED
-	char **env = environ; /* how to report */
-#else
-	char *const env[] = { NULL }; /* it may hold secrets */
-#endif
+	char *env[ENVIRONMENT_MAX + 1];
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none, all;
 	int r;
 
+	environment_take(env);
 	r = posix_spawn_file_actions_init(&actions);
 	if (r)
 		return -r;
@@ -185,7 +204,14 @@ static int process_spawn(const char *role, int socket_fd, pid_t *ret_pid)
 	(void)posix_spawnattr_setsigdefault(&attr, &all);
 	/* A session of its own: the terminal's interrupt key must not reach it. */
 	(void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-	r = posix_spawn_file_actions_adddup2(&actions, socket_fd, CHILD_SOCKET_FD);
+	/*
+	 * Until it has made itself untraceable, a process of this user may take its descriptors: they are of whoever
+	 * started the daemon. (A sanitizer reports to the last one.)
+	 */
+	for (int fd = 0; fd <= STANDARD_LAST_FD && r == 0; fd++)
+		r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(&actions, socket_fd, CHILD_SOCKET_FD);
 	if (r == 0)
 		r = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, argv, env);
 

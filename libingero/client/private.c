@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -72,18 +71,7 @@ struct child_start {
 	int socket_fd;
 	int error_fd; /* closed by a successful exec; otherwise the errno is written to it */
 	pid_t parent;
-	const struct ingero_options *options;
 };
-
-/* Becomes the user who typed sudo: the daemon gets no more rights than that user. */
-static bool daemon_user_become(const struct ingero_options *options)
-{
-	gid_t gid = options->daemon_gid;
-	uid_t uid = options->daemon_uid;
-
-	return !options->has_daemon_user ||
-	       (setgroups(1, &gid) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0);
-}
 
 static bool descriptors_close_between(unsigned int first, unsigned int last)
 {
@@ -112,9 +100,9 @@ __attribute__((noreturn)) static void child_run(const struct child_start *start)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	/* Leaves the terminal's foreground: Ctrl-C reaches only the client, which then asks for the summary. */
 	(void)setpgid(0, 0);
-	/* The new user must not get the client's connections. */
-	if (others_close(start->socket_fd, start->error_fd) && daemon_user_become(start->options)) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* now, because a change of user resets it */
+	/* A daemon of another user must not get the client's connections. */
+	if (others_close(start->socket_fd, start->error_fd)) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != start->parent)
 			_exit(1); /* the client died before prctl() */
 		if (fcntl(start->socket_fd, F_SETFD, 0) == 0)
@@ -146,12 +134,26 @@ static int fork_child(const struct child_start *start, pid_t *ret_pid)
 	return r;
 }
 
-static int build_args(const struct ingero_options *options, const char *path, const char *fd_text,
+/*
+ * The user who typed sudo, or the owner of a file: the daemon gets no more rights than that user. It changes its user
+ * itself, when nothing is executed any more: a process that executes as a user can be traced by that user, and would
+ * still have root's environment and descriptors.
+ */
+static void become_write(const struct ingero_options *options, char *text, size_t room)
+{
+	(void)snprintf(text, room, "%u:%u:%d", options->daemon_uid, options->daemon_gid, getpid());
+}
+
+static int build_args(const struct ingero_options *options, const char *path, const char *become, const char *fd_text,
 		      const char *args[ARGS_MAX])
 {
 	size_t n = 0;
 
 	args[n++] = path;
+	if (options->has_daemon_user) {
+		args[n++] = "--become"; /* the first, if any */
+		args[n++] = become;
+	}
 	args[n++] = "--private";
 	args[n++] = fd_text;
 	for (size_t i = 0; options->daemon_args && options->daemon_args[i]; i++) {
@@ -163,8 +165,7 @@ static int build_args(const struct ingero_options *options, const char *path, co
 	return 0;
 }
 
-static int start_child(const struct ingero_options *options, const char *path, const char *const *args, int socket_fd,
-		       struct private_daemon *ret_daemon)
+static int start_child(const char *path, const char *const *args, int socket_fd, struct private_daemon *ret_daemon)
 {
 	CLEANUP(closep) int error_read_fd = -1;
 	CLEANUP(closep) int error_write_fd = -1;
@@ -176,7 +177,7 @@ static int start_child(const struct ingero_options *options, const char *path, c
 	error_read_fd = fds[0];
 	error_write_fd = fds[1];
 
-	struct child_start start = { path, args, socket_fd, error_write_fd, getpid(), options };
+	struct child_start start = { path, args, socket_fd, error_write_fd, getpid() };
 
 	r = fork_child(&start, &daemon.pid);
 	if (r)
@@ -213,7 +214,7 @@ int private_start(const struct ingero_options *options, char *error, size_t erro
 	CLEANUP(closep) int our_fd = -1;
 	CLEANUP(closep) int its_fd = -1;
 	const char *args[ARGS_MAX];
-	char path[PATH_MAX], fd_text[16];
+	char path[PATH_MAX], fd_text[16], become[48];
 	int fds[2], r;
 
 	r = find_daemon(options, path, sizeof(path));
@@ -228,9 +229,10 @@ int private_start(const struct ingero_options *options, char *error, size_t erro
 	its_fd = fds[1];
 
 	(void)snprintf(fd_text, sizeof(fd_text), "%d", its_fd);
-	r = build_args(options, path, fd_text, args);
+	become_write(options, become, sizeof(become));
+	r = build_args(options, path, become, fd_text, args);
 	if (r == 0)
-		r = start_child(options, path, args, its_fd, ret_daemon);
+		r = start_child(path, args, its_fd, ret_daemon);
 	if (r) {
 		(void)snprintf(error, error_bytes, "cannot start '%s': %s", path, strerror(-r));
 		return r;

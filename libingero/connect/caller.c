@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -96,6 +98,51 @@ int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n)
 		*ret_gids = TAKE_PTR(gids);
 		return 0;
 	}
+}
+
+/* For this thread alone; setgroups(2) of the C library is for all. Return: 0 or -errno */
+static int thread_groups_set(const gid_t *gids, int n)
+{
+	return syscall(SYS_setgroups, n, gids) < 0 ? -errno : 0;
+}
+
+int caller_files_begin(const struct caller *caller, struct caller_files *ret_before)
+{
+	CLEANUP(freep) gid_t *groups = NULL;
+	int n = getgroups(0, NULL), r;
+
+	*ret_before = (struct caller_files){ .groups = NULL };
+	if (!caller->is_sudo)
+		return 0;
+	groups = n < 0 ? NULL : calloc((size_t)n + 1, sizeof(*groups));
+	n = groups ? getgroups(n, groups) : n;
+	if (n < 0 || !groups)
+		return groups ? -errno : -ENOMEM;
+	r = thread_groups_set(&caller->gid, 1);
+	if (r < 0)
+		return r;
+	*ret_before = (struct caller_files){ .groups = TAKE_PTR(groups),
+					     .n_groups = n,
+					     .gid = (gid_t)setfsgid(caller->gid),
+					     .uid = (uid_t)setfsuid(caller->uid),
+					     .is_changed = true };
+	/* Both return what was before, also where they fail. */
+	if ((gid_t)setfsgid((gid_t)-1) != caller->gid || (uid_t)setfsuid((uid_t)-1) != caller->uid) {
+		caller_files_end(ret_before);
+		return -EPERM;
+	}
+	return 0;
+}
+
+void caller_files_end(struct caller_files *before)
+{
+	if (before->is_changed) {
+		(void)setfsuid(before->uid);
+		(void)setfsgid(before->gid);
+		(void)thread_groups_set(before->groups, before->n_groups);
+	}
+	free(before->groups);
+	*before = (struct caller_files){ .groups = NULL };
 }
 
 int caller_become(const struct caller *caller)

@@ -28,5 +28,21 @@ struct caller caller_get(void);
  */
 int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n);
 
+/* Identity of this thread for access to files, and how it was before. */
+struct caller_files {
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups;
+	int n_groups;
+	bool is_changed;
+};
+/**
+ * caller_files_begin() - under sudo: this thread reaches files as the caller, with the caller's group, until
+ * caller_files_end()
+ * Return: 0 or -errno, with nothing changed
+ */
+int caller_files_begin(const struct caller *caller, struct caller_files *ret_before);
+void caller_files_end(struct caller_files *before);
+
 /** caller_become() - under sudo, irreversibly: become the caller, with the caller's groups. Return: 0 or -errno */
 int caller_become(const struct caller *caller);

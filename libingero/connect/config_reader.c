@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,24 +17,29 @@
 
 #define NOBODY 65534 /* the uid that owns nothing */
 
-/* Root reads its own file as root; another user's file as the user who typed sudo, or as nobody. */
-static bool reader_user_become(const struct caller *caller, uid_t owner)
+/*
+ * Root reads its own file as root; another user's file as the user who typed sudo, or as nobody, which the process
+ * becomes itself (libingero/client/private.c has the reason). Return: whether it has to
+ */
+static bool become_write(const struct caller *caller, uid_t owner, pid_t parent, char *text, size_t room)
 {
-	uid_t uid = caller->is_sudo ? caller->uid : NOBODY;
-	gid_t gid = caller->is_sudo ? caller->gid : NOBODY;
-
-	return geteuid() != 0 || (owner == 0 && !caller->is_sudo) ||
-	       (setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0);
+	(void)snprintf(text, room, "%u:%u:%d", caller->is_sudo ? caller->uid : NOBODY,
+		       caller->is_sudo ? caller->gid : NOBODY, parent);
+	return geteuid() == 0 && (owner != 0 || caller->is_sudo);
 }
 
 __attribute__((noreturn)) static void daemon_run(const char *daemon, const char *option, const char *name, int fd,
 						 int error_fd, uid_t owner)
 {
 	struct caller caller = caller_get();
+	char become[48];
 
-	if ((error_fd < 0 || dup2(error_fd, STDERR_FILENO) >= 0) && dup2(fd, STDIN_FILENO) >= 0 &&
-	    reader_user_become(&caller, owner))
-		(void)execl(daemon, "ingero-collectord", option, name, NULL);
+	if ((error_fd < 0 || dup2(error_fd, STDERR_FILENO) >= 0) && dup2(fd, STDIN_FILENO) >= 0) {
+		if (become_write(&caller, owner, getppid(), become, sizeof(become)))
+			(void)execl(daemon, "ingero-collectord", "--become", become, option, name, NULL);
+		else
+			(void)execl(daemon, "ingero-collectord", option, name, NULL);
+	}
 	(void)dprintf(STDERR_FILENO, "ingero: cannot start '%s': %s\n", daemon, strerror(errno));
 	_exit(1);
 }

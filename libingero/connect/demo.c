@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,41 +46,61 @@ const struct demo_row *demo_find(const char *name)
 	return NULL;
 }
 
+/* Return: 0 or -errno */
+static int directory_make(struct demo_file *file)
+{
+	if (!mkdtemp(file->directory))
+		return -errno;
+	(void)snprintf(file->path, sizeof(file->path), "%s/demo.db", file->directory);
+	file->fd = open(file->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return file->fd < 0 ? -errno : 0;
+}
+
+/* Under sudo the daemon runs as the user who typed it, who may put another directory in the place of this one. */
 int demo_file_make(struct demo_file *file, const struct caller *caller)
 {
 	const char *place = getenv("TMPDIR");
-	int n;
+	struct caller_files before;
+	int n, r;
 
 	if (!place || !*place)
 		place = "/tmp";
 	n = snprintf(file->directory, sizeof(file->directory), "%s/ingero-demo-XXXXXX", place);
 	if (n < 0 || (size_t)n >= sizeof(file->directory))
 		return -ENAMETOOLONG;
-	if (!mkdtemp(file->directory))
-		return -errno;
-	(void)snprintf(file->path, sizeof(file->path), "%s/demo.db", file->directory);
-	/* Under sudo the daemon runs as the user who typed it. */
-	if (caller->is_sudo && chown(file->directory, caller->uid, caller->gid) < 0) {
-		int r = -errno;
-
-		demo_file_done(file);
+	file->caller = *caller;
+	r = caller_files_begin(caller, &before);
+	if (r < 0)
 		return r;
-	}
-	return 0;
+	r = directory_make(file);
+	caller_files_end(&before);
+	if (r < 0)
+		demo_file_done(file);
+	return r;
+}
+
+/* The database and its companions; there is no subdirectory. */
+static void directory_empty(int *fd)
+{
+	DIR *dir = fdopendir(*fd);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		(void)unlinkat(*fd, entry->d_name, 0);
+	if (dir)
+		(void)closedir(dir);
+	*fd = dir ? -1 : *fd;
 }
 
 void demo_file_done(struct demo_file *file)
 {
-	DIR *dir;
-	struct dirent *entry;
+	struct caller_files before;
 
-	if (!*file->path)
-		return;
+	if (*file->path && caller_files_begin(&file->caller, &before) == 0) {
+		directory_empty(&file->fd);
+		(void)rmdir(file->directory);
+		caller_files_end(&before);
+	}
+	closep(&file->fd);
 	file->path[0] = 0;
-	dir = opendir(file->directory);
-	while (dir && (entry = readdir(dir)))
-		(void)unlinkat(dirfd(dir), entry->d_name, 0); /* the database and its companions; no subdirectory */
-	if (dir)
-		(void)closedir(dir);
-	(void)rmdir(file->directory);
 }

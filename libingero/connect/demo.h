@@ -23,16 +23,18 @@ const struct demo_row *demo_get(size_t i);
 const struct demo_row *demo_find(const char *name);
 
 struct demo_file {
+	struct caller caller;
+	int fd; /* of the directory: its path may come to be another's */
 	char directory[PATH_MAX - 32];
 	char path[PATH_MAX]; /* "": not created */
 };
 
 #define DEMO_FILE_INIT                                                                                                 \
 	{                                                                                                              \
-		.path = ""                                                                                             \
+		.fd = -1                                                                                               \
 	}
 
-/** demo_file_make() - create the directory, owned by the caller, but not the file. Return: 0 or -errno */
+/** demo_file_make() - create the directory as the caller, but not the file. Return: 0 or -errno */
 int demo_file_make(struct demo_file *file, const struct caller *caller);
-/** demo_file_done() - remove the directory and its contents */
+/** demo_file_done() - as the caller, remove the directory and its contents */
 void demo_file_done(struct demo_file *file);
