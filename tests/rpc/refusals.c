@@ -4,6 +4,10 @@
 #include "base/cleanup.h"
 #include "proto/frame.h"
 
+#define OWN_TABLE                                                                                                      \
+	"SQLite's own tables, such as pragma_table_info, are refused; 'PRAGMA table_info(TABLE)' lists a table's "     \
+	"columns, and docs/sql.md the tables to read from"
+
 const struct refusal refusals[] = {
 	{ "writing", "INSERT INTO events (pid) VALUES (1)", 0, "" },
 	{ "changing", "UPDATE events SET pid = 1", 0, "" },
@@ -28,8 +32,12 @@ const struct refusal refusals[] = {
 	{ "an index", "REINDEX", 0, "only read" },
 	{ "a setting", "PRAGMA query_only = 0", CALL_ERROR_NOT_ALLOWED, "PRAGMA" },
 	{ "a harmless setting", "PRAGMA user_version", CALL_ERROR_NOT_ALLOWED, "PRAGMA" },
-	{ "a setting as a table", "SELECT * FROM pragma_database_list", CALL_ERROR_NOT_ALLOWED, "" },
-	{ "a list of tables", "SELECT * FROM pragma_table_list", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "a setting as a table", "SELECT * FROM pragma_database_list", CALL_ERROR_NOT_ALLOWED, OWN_TABLE },
+	{ "a list of tables", "SELECT * FROM pragma_table_list", CALL_ERROR_NOT_ALLOWED, OWN_TABLE },
+	{ "columns as a table", "SELECT name FROM pragma_table_info('events')", CALL_ERROR_NOT_ALLOWED, OWN_TABLE },
+	{ "the same beside one of ours", "SELECT * FROM events, Pragma_Table_Info('events')", CALL_ERROR_NOT_ALLOWED,
+	  OWN_TABLE },
+	{ "a name like that", "UPDATE events SET comm = 'pragma_table_info'", 0, "" },
 	{ "a transaction", "BEGIN", CALL_ERROR_NOT_ALLOWED, "BEGIN" },
 	{ "an end of ours", "COMMIT", CALL_ERROR_NOT_ALLOWED, "COMMIT" },
 	{ "a mark", "SAVEPOINT s", CALL_ERROR_NOT_ALLOWED, "SAVEPOINT" },

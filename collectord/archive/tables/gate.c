@@ -181,6 +181,12 @@ static int authorize_pragma(struct gate *gate, const char *name, const char *tab
 			    "our tables");
 }
 
+/* SQLite makes a table of pragma_NAME before it reads from it: the first it asks for is to update its schema. */
+static bool is_own_table(int action, const char *table)
+{
+	return action == SQLITE_UPDATE && sqlite3_strnicmp(table, "sqlite_", 7) == 0;
+}
+
 static int authorize(void *data, int action, const char *a, const char *b, const char *database, const char *via)
 {
 	struct gate *gate = data;
@@ -198,6 +204,10 @@ static int authorize(void *data, int action, const char *a, const char *b, const
 	case SQLITE_PRAGMA:
 		return authorize_pragma(gate, a ? a : "", b);
 	}
+	if (is_own_table(action, a ? a : ""))
+		return refuse(gate,
+			      "SQLite's own tables, such as pragma_table_info, are refused; 'PRAGMA "
+			      "table_info(TABLE)' lists a table's columns, and docs/sql.md the tables to read from");
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
 		if (actions[i].action == action)
 			return refuse(gate, "%s is refused: a query may only read", actions[i].what);
