@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every class of blame and every loss has one row: messages have its field, the schema its words; facts.py ROOT [--rewrite]."""
+"""
+Every class of blame and every loss has one row: messages have its field, the schema its words. Every kind of resource, and of cause, is
+in each list of them. facts.py ROOT [--rewrite]
+"""
 import json
 import re
 import sys
@@ -11,6 +14,9 @@ SCHEMA = "docs/schema/common.schema.json"
 STRING = r'"((?:[^"\\]|\\.)*)"'
 BLAME = re.compile(rf"^BLAME\((\w+), (\w+),\s*{STRING},\s*{STRING},", re.M)
 LOSS = re.compile(rf"^(?:LOSS\(\w+, (\w+)|LOST\((\w+)), (?:COUNTS|DETAIL|BEFORE),\s*{STRING},\s*{STRING}\)", re.M)
+RESOURCE = re.compile(r'^RESOURCE\(\w+, "(\w+)"', re.M)
+CAUSE = re.compile(r'\.kind = "(\w+)"')
+SQL_KINDS = re.compile(r"^\| `resource_kind` \|.*", re.M)
 FIELD = re.compile(r"^\s*(?:optional )?uint64 (\w+) = \d+;", re.M)
 
 
@@ -23,11 +29,34 @@ def rows(files_tree):
     return {"blame": blame, "lost": losses}
 
 
-def fields(text, message):
-    return FIELD.findall(re.search(rf"^message {message} {{(.*?)^}}", text, re.M | re.S)[1])
+def fields(text, name):
+    return FIELD.findall(re.search(rf"^message {name} {{(.*?)^}}", text, re.M | re.S)[1])
+
+
+def message(files_tree, name, words):
+    return re.search(rf"^message {words} {{(.*?)^}}", files_tree.text(name), re.M | re.S)[1]
+
+
+def missing(files_tree):
+    resources = RESOURCE.findall(files_tree.text("bpf/resources.def"))
+    known = json.loads(files_tree.text(SCHEMA))["$defs"]["resource"]["properties"]["kind"]["enum"]
+    if known != resources:
+        yield f"bpf/resources.def: its kinds are {resources}, those of {SCHEMA} are {known}"
+    pages = "".join(files_tree.text(name) for name in files_tree.files("docs/detectors/*.md"))
+    lists = {"docs/sql.md": SQL_KINDS.search(files_tree.text("docs/sql.md"))[0],
+             "proto/ingero/v1/account.proto": message(files_tree, "proto/ingero/v1/account.proto", "Resource"),
+             "proto/ingero/v1/finding.proto": message(files_tree, "proto/ingero/v1/finding.proto", "Cause"),
+             "docs/detectors": " ".join(re.findall(r"`(\w+)`", pages))}
+    causes = CAUSE.findall(files_tree.text("collectord/detect/cause.c"))
+    for kinds, places in ((resources, ("docs/sql.md", "proto/ingero/v1/account.proto")), (causes, ("proto/ingero/v1/finding.proto", "docs/detectors"))):
+        for place in places:
+            for kind in kinds:
+                if not re.search(rf"\b{kind}\b", lists[place]):
+                    yield f"{place}: its list of kinds lacks {kind}"
 
 
 def wrong(files_tree):
+    yield from missing(files_tree)
     tables = rows(files_tree)
     blame, losses = list(tables["blame"]), list(tables["lost"])
     declared = fields(files_tree.text("proto/ingero/v1/blame.proto"), "Blame")
@@ -57,9 +86,16 @@ def rewrite(files_tree):
         file.write(json.dumps(schema, indent=1, ensure_ascii=False) + "\n")
 
 
-def sample(words="waiting", field="lock", proto="lock", lost="depth"):
-    schema = {"$defs": {"blame": {"properties": {field: {"description": words}}}, "lost": {"properties": {"depth": {"description": "calls"}}}}}
+def sample(words="waiting", field="lock", proto="lock", lost="depth", resource="pipe", listed="pipe", cause="disk"):
+    schema = {"$defs": {"blame": {"properties": {field: {"description": words}}}, "lost": {"properties": {"depth": {"description": "calls"}}},
+                        "resource": {"properties": {"kind": {"enum": ["pipe"]}}}}}
     return {
+        "bpf/resources.def": f'RESOURCE(NONE, "", "")\nRESOURCE(PIPE, "{resource}", "pipe")\n',
+        "collectord/detect/cause.c": f'{{ .kind = "{cause}" }}\n',
+        "docs/detectors/starved.md": "| `disk` | |\n| `lock` | |\n",
+        "docs/sql.md": f"| `resource_kind` | TEXT | {listed} |\n",
+        "proto/ingero/v1/account.proto": "message Resource {\n  string kind = 1; // pipe\n}\n",
+        "proto/ingero/v1/finding.proto": "message Cause {\n  string kind = 1; // of starved: disk, tool\n}\n",
         "bpf/blame.def": f'BLAME(LOCK, {field}, "lock",\n      "waiting", NULL)\n',
         "bpf/losses.def": f'LOSS(DEPTH, {lost}, COUNTS, "call",\n     "calls")\n',
         "proto/ingero/v1/blame.proto": f"message Blame {{\n  optional uint64 {proto} = 1; // x\n}}\n",
@@ -75,5 +111,9 @@ tree.run(check, [
     ("other words", sample(words="sleeping"), "blame.lock does not have the words"),
     ("a class without a field", sample(proto="sleep"), "the fields of message Blame are ['sleep']"),
     ("a loss without a field", sample(lost="ring"), "ring is in one of this file and message Lost alone"),
+    ("a resource that is in no list", sample(resource="peer"), "its kinds are ['peer']"),
+    ("a resource that SQL does not name", sample(listed="pipes"), "docs/sql.md: its list of kinds lacks pipe"),
+    ("a cause that the message does not name", sample(cause="lock"), "finding.proto: its list of kinds lacks lock"),
+    ("a cause without a page", sample(cause="tool"), "docs/detectors: its list of kinds lacks tool"),
     ("all in order", sample(), None),
 ])
