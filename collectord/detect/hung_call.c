@@ -135,7 +135,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	detector_title(f, f->end_ns ? "was in progress for a long time" : "does not return");
 	detector_evidence(f, "age_ns", f->n_calls ? (double)f->call[0].duration_ns : 0, FINDING_UNIT_NS);
 	if (s->longest.kind == RESOURCE_STOPPED) {
-		wait_advise_stopped(f, &s->longest);
+		wait_advise_stopped(f, facts, &s->longest);
 		return;
 	}
 	if (f->blame_ns[BLAME_LOCK] > f->blame_ns[BLAME_DEVICE]) {

@@ -155,7 +155,7 @@ static void tell_waited(const struct account_wait *wait, const struct detector_f
 		detector_advise(f, "it waits for room in the socket %s: see who should read it: sudo ss -xtnpe", name);
 		break;
 	case RESOURCE_STOPPED:
-		wait_advise_stopped(f, wait);
+		wait_advise_stopped(f, facts, wait);
 		break;
 	case RESOURCE_CHILD:
 		if (wait->resource && !facts->is_ended)

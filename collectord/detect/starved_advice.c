@@ -156,7 +156,7 @@ void starved_advise(const struct detector_sums *s, const struct detector_facts *
 		detector_advise(f, "see who waits for memory: cat /proc/pressure/memory");
 		break;
 	case CAUSE_NETWORK:
-		detector_advise_command(f, facts, "see what the socket is", "sudo ss -tnp | grep pid=", pid, ",");
+		wait_advise_socket(f, facts);
 		break;
 	case CAUSE_TOOL:
 		detector_advise(
@@ -166,10 +166,10 @@ void starved_advise(const struct detector_sums *s, const struct detector_facts *
 		advise_checkpoint(s, facts, f);
 		break;
 	case CAUSE_READER:
-		wait_advise_reader(f, &s->longest);
+		wait_advise_reader(f, facts, &s->longest);
 		break;
 	case CAUSE_STOPPED:
-		wait_advise_stopped(f, &s->longest);
+		wait_advise_stopped(f, facts, &s->longest);
 		break;
 	case CAUSE_PYTHON:
 	case CAUSE_GC:

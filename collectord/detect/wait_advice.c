@@ -2,49 +2,74 @@
 #include "detect/wait_advice.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "detect/detector.h"
 
-void wait_advise_stopped(struct finding *f, const struct account_wait *wait)
+/* A process as a command has it that also names it elsewhere: detector_advise_command() writes its number only once. */
+struct pid_word {
+	char text[16];
+};
+
+static struct pid_word pid_word(const struct detector_facts *facts, uint32_t pid)
+{
+	struct pid_word word = { .text = "PID" };
+
+	if (!facts->is_ended)
+		(void)snprintf(word.text, sizeof(word.text), "%" PRIu32, pid);
+	return word;
+}
+
+void wait_advise_stopped(struct finding *f, const struct detector_facts *facts, const struct account_wait *wait)
 {
 	uint32_t pid = f->process.tgid;
+	struct pid_word word = pid_word(facts, pid);
+	char what[64];
 
 	switch ((enum stop_kind)wait->resource) {
 	case STOP_SIGNAL:
-		detector_advise(f, "if it is still stopped (ps -o stat= -p %" PRIu32 " shows T): kill -CONT %" PRIu32,
-				pid, pid);
+		(void)snprintf(what, sizeof(what), "if it is %s (ps -o stat= -p %s shows T)",
+			       facts->is_ended ? "stopped again" : "still stopped", word.text);
+		detector_advise_command(f, facts, what, "kill -CONT ", pid, "");
+		detector_advise(
+			f, "see what stops it: job control of its shell (Ctrl-Z), a batch system that suspends jobs");
 		break;
 	case STOP_DEBUGGER:
-		detector_advise(f, "see which process debugs or traces it: grep TracerPid /proc/%" PRIu32 "/status",
-				pid);
+		detector_advise_command(f, facts, "see which process debugs or traces it", "grep TracerPid /proc/", pid,
+					"/status");
 		break;
 	case STOP_FREEZER:
-		detector_advise(
-			f,
-			"if it is still frozen, thaw its control group, which cat /proc/%" PRIu32
-			"/cgroup names: echo 0 > cgroup.freeze; of version 1: echo THAWED > freezer.state; docker "
-			"unpause; systemctl thaw",
-			pid);
+		detector_advise(f,
+				"if it is %s, thaw its control group, which cat /proc/%s/cgroup names: echo 0 > "
+				"cgroup.freeze; of version 1: echo THAWED > freezer.state; docker unpause; systemctl "
+				"thaw",
+				facts->is_ended ? "frozen again" : "still frozen", word.text);
 		break;
 	case STOP_NONE:
 		break;
 	}
-	if (wait->resource == STOP_SIGNAL)
-		detector_advise(
-			f, "see what stops it: job control of its shell (Ctrl-Z), a batch system that suspends jobs");
 }
 
-void wait_advise_reader(struct finding *f, const struct account_wait *wait)
+void wait_advise_socket(struct finding *f, const struct detector_facts *facts)
+{
+	detector_advise_command(f, facts, "see what the socket is", "sudo ss -tnp | grep pid=", f->process.tgid, ",");
+}
+
+void wait_advise_reader(struct finding *f, const struct detector_facts *facts, const struct account_wait *wait)
 {
 	uint32_t reader = f->cause.pid;
+	char what[64], behind[96];
 
-	if (reader && reader != f->process.tgid)
-		detector_advise(f,
-				"see why %" PRIu32 " reads so slowly: sudo gdb -p %" PRIu32
-				" -batch -ex bt, or if it is in Python: sudo py-spy dump --pid %" PRIu32,
-				reader, reader, reader);
-	else if (wait->kind == RESOURCE_FULL_PEER)
-		detector_advise(f, "see what the socket is: sudo ss -tnp | grep pid=%" PRIu32 ",", f->process.tgid);
+	if (reader && reader != f->process.tgid) {
+		(void)snprintf(what, sizeof(what), "see why %" PRIu32 " reads so slowly", reader);
+		(void)snprintf(behind, sizeof(behind),
+			       " -batch -ex bt, or if it is in Python: sudo py-spy dump --pid %s",
+			       pid_word(facts, reader).text);
+		detector_advise_command(f, facts, facts->is_ended ? "see why its reader is so slow" : what,
+					"sudo gdb -p ", reader, behind);
+	} else if (wait->kind == RESOURCE_FULL_PEER) {
+		wait_advise_socket(f, facts);
+	}
 	detector_advise(f, "write less (fewer messages of a log or progress bar), or to a file");
 	detector_advise(f, "write in another thread, so that a slow reader delays no calls");
 }

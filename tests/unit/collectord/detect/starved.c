@@ -300,37 +300,72 @@ static void check_paths(void)
 	}
 }
 
-/* How a stop is ended depends on what stopped it. */
-static void check_stops(void)
+/* A second in which the main thread waits for half of it. @ends: the process ends in it */
+static void half_waited(struct play *p, const struct account_wait *like, bool ends)
 {
+	struct account_wait wait = *like;
+
+	wait.ns = wait.max_ns = 500 * MS;
+	wait.count = 1;
+	wait.tid = MAIN;
+	waiting_second(p, (enum blame_class)wait.class, wait.ns);
+	play_wait(p, &wait);
+	if (ends)
+		play_process(p)->gone_ns = p->now_ns + S / 2;
+	CHECK_INT_EQ("half", play_tick(p, S), 0);
+}
+
+/*
+ * What helps depends on what stopped it, or on what the wait is for. When the process has ended, another one may have
+ * its number: no command has it then.
+ */
+static void check_ended(void)
+{
+#define FULL(resource, waker)                                                                                          \
+	{                                                                                                              \
+		.class = BLAME_NETWORK, .kind = resource, .waker_tgid = waker, .waker_tid = waker,                     \
+		.waker_uid = PLAY_UID                                                                                  \
+	}
+#define STOP(stop)                                                                                                     \
+	{                                                                                                              \
+		.class = BLAME_OTHER, .kind = RESOURCE_STOPPED, .resource = stop                                       \
+	}
 	static const struct {
-		enum stop_kind stop;
-		const char *want;
+		struct account_wait wait;
+		const char *want, *ended;
 	} rows[] = {
-		{ STOP_SIGNAL, "if it is still stopped (ps -o stat= -p 4711 shows T): kill -CONT 4711" },
-		{ STOP_DEBUGGER, "see which process debugs or traces it: grep TracerPid /proc/4711/status" },
-		{ STOP_FREEZER,
+		{ STOP(STOP_SIGNAL), "if it is still stopped (ps -o stat= -p 4711 shows T): kill -CONT 4711",
+		  "if it is stopped again (ps -o stat= -p PID shows T), while it runs: kill -CONT PID" },
+		{ STOP(STOP_DEBUGGER), "see which process debugs or traces it: grep TracerPid /proc/4711/status",
+		  "see which process debugs or traces it, while it runs: grep TracerPid /proc/PID/status" },
+		{ STOP(STOP_FREEZER),
 		  "if it is still frozen, thaw its control group, which cat /proc/4711/cgroup names: echo 0 > "
+		  "cgroup.freeze; of version 1: echo THAWED > freezer.state; docker unpause; systemctl thaw",
+		  "if it is frozen again, thaw its control group, which cat /proc/PID/cgroup names: echo 0 > "
 		  "cgroup.freeze; of version 1: echo THAWED > freezer.state; docker unpause; systemctl thaw" },
+		{ FULL(RESOURCE_FULL_PEER, 0), "see what the socket is: sudo ss -tnp | grep pid=4711,",
+		  "see what the socket is, while it runs: sudo ss -tnp | grep pid=PID," },
+		{ FULL(RESOURCE_PEER, WORKER), "see what the socket is: sudo ss -tnp | grep pid=4711,",
+		  "see what the socket is, while it runs: sudo ss -tnp | grep pid=PID," },
+		{ FULL(RESOURCE_FULL_PIPE, 5120),
+		  "see why 5120 reads so slowly: sudo gdb -p 5120 -batch -ex bt, or if it is in Python: sudo py-spy "
+		  "dump --pid 5120",
+		  "see why its reader is so slow, while it runs: sudo gdb -p PID -batch -ex bt, or if it is in "
+		  "Python: sudo py-spy dump --pid PID" },
 	};
+#undef FULL
+#undef STOP
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct play *p = play_new(i);
 		const struct finding *f;
 
-		for (int second = 0; second < BEGIN + SECONDS; second++) {
-			waiting_second(p, BLAME_OTHER, 500 * MS);
-			play_wait(p, &(struct account_wait){ .ns = 500 * MS,
-							     .max_ns = 500 * MS,
-							     .count = 1,
-							     .tid = MAIN,
-							     .class = BLAME_OTHER,
-							     .kind = RESOURCE_STOPPED,
-							     .resource = rows[i].stop });
-			CHECK_INT_EQ(rows[i].want, play_tick(p, S), 0);
-		}
+		for (int second = 0; second < BEGIN + SECONDS; second++)
+			half_waited(p, &rows[i].wait, false);
 		f = play_find(p, "starved");
 		CHECK_STR_EQ(rows[i].want, f ? f->advice[0] : "", rows[i].want);
+		half_waited(p, &rows[i].wait, true);
+		CHECK_STR_EQ(rows[i].ended, f ? f->advice[0] : "", rows[i].ended);
 		play_free(p);
 	}
 }
@@ -890,7 +925,7 @@ int main(void)
 	check_cases();
 	check_names();
 	check_paths();
-	check_stops();
+	check_ended();
 	check_open();
 	check_several();
 	check_children();
