@@ -64,6 +64,8 @@ WAITS = {
 }
 # Here the thread or process that ends the wait works while the loop computes; in all others it starts when the loop asks.
 AHEAD = ("loader", "socket")
+CHILD_COMPUTE_MS = 24  # the start of a child is little beside it
+CHILD_START_MS = 2  # of the wait; a guess
 HOGS = (["--bursts", "{on}ms,{off}ms"], [], ["--nice", "-5"])
 QUOTAS = (70, 40, 20)
 GIL = (("--rest-ms", "25"), ("--threads", "1"), ("--threads", "3"))
@@ -152,8 +154,9 @@ def is_starved(cause, names, said):
 def waits(name, strength, onset_s, seed, lane):
     loses, cause, names = WAITS[name]
     share = STRENGTHS[strength]
-    wait_ms = COMPUTE_MS / (1 - share) if loses in AHEAD else COMPUTE_MS * share / (1 - share)
-    findings, said = lane.loop(seed, Shape(loses, wait_ms, COMPUTE_MS, KERNEL), "--from", str(onset_s))
+    compute_ms, start_ms = (CHILD_COMPUTE_MS, CHILD_START_MS) if loses == "child" else (COMPUTE_MS, 0)
+    wait_ms = compute_ms / (1 - share) if loses in AHEAD else compute_ms * share / (1 - share)
+    findings, said = lane.loop(seed, Shape(loses, wait_ms - start_ms, compute_ms, KERNEL), "--from", str(onset_s))
     return told(findings, is_starved(cause, names, said))
 
 
