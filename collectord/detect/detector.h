@@ -56,6 +56,16 @@ typedef ARRAY(struct op_memory) op_memories;
 /* Kinds of waits of which the longest is remembered: most are too short for their file to be told. */
 enum known_wait { KNOWN_READ, KNOWN_FAULTED, KNOWN_COUNT };
 
+#define FUTEXES_MAX 16
+
+/* How often a thread waited for a futex until another one of its process ended the wait. */
+struct futex_waits {
+	uint64_t futex; /* its address; 0: none */
+	uint64_t count;
+	uint32_t tid, waker_tid;
+	bool is_meanwhile; /* as in struct account_wait */
+};
+
 /* One process in one tick. */
 struct detector_view {
 	uint64_t from_ns;
@@ -73,10 +83,11 @@ struct detector_view {
 	size_t n_driving; /* of those; 0: it is not known where their time went */
 	const struct account_wait *waits;
 	size_t n_waits;
-	const struct account_wait *known; /* KNOWN_COUNT, this tick included; .ns 0: none */
-	bool is_collected;		  /* those have its garbage collections, where it is a Python program */
-	uint64_t called_ns;		  /* end of the last tick with calls, this one included */
-	uint64_t gap_ns;		  /* longest time without calls between two ticks with some */
+	const struct account_wait *known;  /* KNOWN_COUNT, this tick included; .ns 0: none */
+	const struct futex_waits *futexes; /* FUTEXES_MAX, the latest; this tick included */
+	bool is_collected;		   /* those have its garbage collections, where it is a Python program */
+	uint64_t called_ns;		   /* end of the last tick with calls, this one included */
+	uint64_t gap_ns;		   /* longest time without calls between two ticks with some */
 	const struct cause *stalled; /* of the finding of stalled that was open when the tick began, NULL: none: it has
 					the time until then */
 	uint64_t starved_ns;	     /* lost since .called_ns, in findings of starved */

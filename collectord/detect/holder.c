@@ -4,6 +4,9 @@
 #include "base/cleanup.h"
 #include "figures/wait_chain.h"
 
+/* Guess: a thread waits on one futex of a condition variable at most this many times for once on the other one. */
+#define TURNS_RATIO_MOST 4
+
 static const struct account *account_of(const struct detector_view *view, uint32_t tid)
 {
 	for (size_t i = 0; i < view->n_accounts && tid; i++)
@@ -63,4 +66,39 @@ bool holder_stands(const struct detector_view *view, uint32_t tid, uint64_t *ns)
 		return false;
 	*ns = MIN(*ns, stood_ns);
 	return true;
+}
+
+/* The futex beside it in the same 8 bytes. The words of a mutex or of a semaphore on which threads wait are the first.
+ */
+static uint64_t futex_beside(uint64_t futex)
+{
+	return futex ^ sizeof(uint32_t);
+}
+
+static uint64_t futex_count(const struct detector_view *view, const struct account_wait *w, uint64_t futex)
+{
+	for (size_t i = 0; i < FUTEXES_MAX; i++) {
+		const struct futex_waits *f = &view->futexes[i];
+
+		if (f->futex == futex && f->tid == w->tid && f->waker_tid == w->waker_tid &&
+		    f->is_meanwhile == w->is_meanwhile)
+			return f->count;
+	}
+	return 0;
+}
+
+static bool is_condition(const struct detector_view *view, const struct account_wait *w)
+{
+	uint64_t n = 0, beside = 0;
+
+	if (w->kind == RESOURCE_FUTEX && w->resource) {
+		n = futex_count(view, w, w->resource);
+		beside = futex_count(view, w, futex_beside(w->resource));
+	}
+	return n && beside && MAX(n, beside) <= TURNS_RATIO_MOST * MIN(n, beside);
+}
+
+bool holder_paces(const struct detector_view *view, const struct account_wait *w)
+{
+	return is_condition(view, w) && holder_waits(view, w->waker_tid);
 }

@@ -16,3 +16,12 @@ bool holder_waits(const struct detector_view *view, uint32_t tid);
  * Of a thread without calls it is not known: it computed, or its activity was not measured. Return: true for it
  */
 bool holder_stands(const struct detector_view *view, uint32_t tid, uint64_t *ns);
+/**
+ * holder_paces() - whether the thread that ended a wait holds nothing, but signals at a pace of its own
+ * @w: wait that another thread of the process ended, and no known wait of that thread explains
+ *
+ * A condition variable of the C library (pthread_cond_t of glibc) has two futexes beside each other, on which a thread
+ * waits in turns. If a thread mostly sleeps, or waits with a time limit, before it signals one, the program asked for
+ * that. A semaphore, such as the locks of Python are made of, has one futex, as a mutex has: false for both.
+ */
+bool holder_paces(const struct detector_view *view, const struct account_wait *w);

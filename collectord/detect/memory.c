@@ -165,13 +165,36 @@ int process_memory_early(struct process_memory *p, const struct tick *tick)
 	return 0;
 }
 
+static void futex_add(struct process_memory *p, const struct account_wait *w)
+{
+	struct futex_waits *at = NULL;
+
+	for (size_t i = 0; i < FUTEXES_MAX && !at; i++)
+		if (p->futexes[i].futex == w->resource && p->futexes[i].tid == w->tid &&
+		    p->futexes[i].waker_tid == w->waker_tid && p->futexes[i].is_meanwhile == w->is_meanwhile)
+			at = &p->futexes[i];
+	if (!at) {
+		at = &p->futexes[p->n_futexes++ % FUTEXES_MAX];
+		*at = (struct futex_waits){
+			.futex = w->resource, .tid = w->tid, .waker_tid = w->waker_tid, .is_meanwhile = w->is_meanwhile
+		};
+	}
+	at->count += w->count;
+}
+
 void process_memory_waits(struct process_memory *p)
 {
+	uint32_t tgid = p->process->identity.tgid;
+
 	for (size_t i = 0; p->in_tick && i < p->in_tick->waits.n; i++) {
 		const struct account_wait *w = &p->in_tick->waits.items[i];
 		struct account_wait *known = NULL;
 
-		if (w->op || w->is_meanwhile)
+		if (w->op)
+			continue;
+		if (w->kind == RESOURCE_FUTEX && w->resource && w->count && w->waker_tgid == tgid)
+			futex_add(p, w);
+		if (w->is_meanwhile)
 			continue;
 		if (w->kind == RESOURCE_INODE && w->name[0])
 			known = &p->known[KNOWN_READ];

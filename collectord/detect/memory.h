@@ -40,8 +40,10 @@ struct process_memory {
 	bool has_oom;			 /* it was killed for want of memory since the last tick: */
 	struct life_record oom;
 	struct account_wait known[KNOWN_COUNT]; /* the longest waits whose file or device is known, .ns 0: none */
-	uint64_t n_findings;			/* ever, less those that came back */
-	uint32_t done;				/* detectors with .is_once that have spoken: 1 << number */
+	struct futex_waits futexes[FUTEXES_MAX];
+	size_t n_futexes;    /* ever */
+	uint64_t n_findings; /* ever, less those that came back */
+	uint32_t done;	     /* detectors with .is_once that have spoken: 1 << number */
 	op_memories ops;
 	ARRAY(struct track *) tracks;
 	struct examples examples[DETECTOR_COUNT];
@@ -71,7 +73,7 @@ void memory_each(struct memory *memory, memory_func func, void *data);
 
 /** process_memory_early() - note the first ticks of each operation, before detectors look. Return: 0 or -ENOMEM */
 int process_memory_early(struct process_memory *process, const struct tick *tick);
-/** process_memory_waits() - note the waits of the tick whose file or device is known, before detectors look */
+/** process_memory_waits() - note waits of the tick for known files, devices and futexes, before detectors look */
 void process_memory_waits(struct process_memory *process);
 /** process_memory_learn() - @is_quiet: nothing disturbs it, so that this tick says what is usual */
 void process_memory_learn(struct process_memory *process, const struct tick *tick, bool is_quiet);

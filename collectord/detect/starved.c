@@ -210,7 +210,7 @@ static const struct account_wait *look_through(const struct detector_view *view,
 		}
 		next = wait_most(view, tid, *ns, /* is_own= */ true);
 		if (!next)
-			return holder_stands(view, tid, ns) ? w : NULL;
+			return !holder_paces(view, at) && holder_stands(view, tid, ns) ? w : NULL;
 		*ns = MIN(*ns, account_wait_whole_ns(next));
 		at = next;
 	}

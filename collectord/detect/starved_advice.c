@@ -28,6 +28,14 @@ static const struct finding_hop *chain_file_lock(const struct finding_chain *cha
 	return NULL;
 }
 
+/* Whether the process to blame, the first step of the chain, sleeps for most of the wait. */
+static bool chain_sleeps(const struct finding_chain *chain)
+{
+	const struct finding_hop *first = &chain->hop[0];
+
+	return chain->n && first->is_known && first->class == BLAME_SLEEP && wait_is_most(first->ns, chain->ns);
+}
+
 /* More workers would wait for the same lock. */
 static void advise_locked_worker(const struct finding_hop *lock, const struct detector_facts *facts, struct finding *f)
 {
@@ -108,6 +116,26 @@ static void advise_checkpoint(const struct detector_sums *s, const struct detect
 	advise_files(facts, f);
 }
 
+/* The lock of a thread: a queue that one fills at its own pace may look like it (holder_paces()). */
+static void advise_lock(const struct detector_facts *facts, struct finding *f)
+{
+	uint32_t tid = f->cause.tid, pid = tid ? f->cause.pid : f->process.tgid;
+	bool is_seen = tid && !facts->is_ended;
+	char what[192];
+
+	if (tid && f->cause.pid == f->process.tgid && chain_sleeps(&f->cause.chain))
+		(void)snprintf(what, sizeof(what),
+			       "unless thread %" PRIu32
+			       " sleeps on purpose and then fills a queue (one of Python looks like a "
+			       "lock): see %s the lock",
+			       tid, is_seen ? "what it does while it holds" : "who holds");
+	else if (is_seen)
+		(void)snprintf(what, sizeof(what), "see what thread %" PRIu32 " does while it holds the lock", tid);
+	else
+		(void)snprintf(what, sizeof(what), "see who holds the lock");
+	detector_advise_command(f, facts, what, "sudo gdb -p ", pid, " -batch -ex 'thread apply all bt'");
+}
+
 void starved_advise(const struct detector_sums *s, const struct detector_facts *facts, enum cause_number cause,
 		    struct finding *f)
 {
@@ -131,11 +159,7 @@ void starved_advise(const struct detector_sums *s, const struct detector_facts *
 			detector_advise(f, "see which process holds the lock: sudo lslocks");
 			break;
 		}
-		(void)snprintf(what, sizeof(what), "see what thread %" PRIu32 " does while it holds the lock",
-			       f->cause.tid);
-		detector_advise_command(f, facts, f->cause.tid && !facts->is_ended ? what : "see who holds the lock",
-					"sudo gdb -p ", f->cause.tid ? f->cause.pid : pid,
-					" -batch -ex 'thread apply all bt'");
+		advise_lock(facts, f);
 		break;
 	case CAUSE_GIL:
 		detector_advise(f, "move the work of the other Python threads to other processes (multiprocessing)");

@@ -39,6 +39,7 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 	};
 
 	view.known = p->known;
+	view.futexes = p->futexes;
 	view.called_ns = p->called_ns;
 	view.gap_ns = p->gap_ns;
 	view.children = p->children;

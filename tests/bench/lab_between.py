@@ -90,9 +90,13 @@ HEALTHY = {
     "loader ahead": Shape("loader", 10, 2, BOUND_KERNEL),
     "socket ahead": Shape("socket", 8, 2, BOUND_KERNEL),
     "a lock now and then": Shape("lock", 0.5, 2, BOUND_KERNEL),
+    "a paced producer, condition variable": Shape("condition", 20, 1, KERNEL),
+    "a paced producer, Python queue": Shape("queue", 20, 1, KERNEL),
     "an epoch starts now and then": Shape("epochs", 250, 2, BOUND_KERNEL),
     "own threads, more than CPUs": Shape("own_threads", 0, 2, BOUND_KERNEL, None, ("--threads", "3")),
 }
+# Reported only: seen from outside, this is the fault "lock", and is told as one, with words about it.
+AS_FAULTS = ("a paced producer, Python queue",)
 # Loops of train.py: (the loop and its options, a kernel's time)
 TORCH_HEALTHY = {
     "PyTorch, waits for the device": (("plain",), "1ms"),
@@ -312,9 +316,9 @@ def measure(bench):
     for name, jobs in healthies.items():
         found = [results[case] for case in jobs if case in results]
         wrong = [result for result in found if result["rank"] > lab.rank("LOW")]
-        confusion.update(("healthy", result["kind"] if result in wrong else "at most LOW") for result in found)
+        confusion.update((f"healthy, {name}" if name in AS_FAULTS else "healthy", result["kind"] if result in wrong else "at most LOW") for result in found)
         if found:
-            bench.row(f"healthy, {name}: above LOW, of {len(found)} runs", len(wrong), "", limit=0,
+            bench.row(f"healthy, {name}: above LOW, of {len(found)} runs", len(wrong), "", limit=None if name in AS_FAULTS else 0,
                       note="; ".join(sorted({result["says"] for result in wrong}))[:160])
     for (name, kind), n in sorted(confusion.items()):
         bench.row(f"{name} is reported as {kind}", n, "runs")

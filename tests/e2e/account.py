@@ -119,6 +119,12 @@ class Place:
         text = " ".join(self.place.answer("explain", "--db", self.place.path(name + ".db")).split())
         self.check(f"{name}: in words", f"{words} python3" in text.replace(os.path.basename(sys.executable), "python3"), text)
 
+    def is_nothing(self, name):
+        """A thread of the process keeps it waiting on purpose."""
+        self.trace(name, "--seconds", "11", "--wait-ms", "20")
+        found = self.place.explain("--db", self.place.path(name + ".db"))["findings"]
+        self.check(f"{name}: nothing is lost", not any(one["kind"] == "starved" for one in found), found)
+
     def goes_on(self):
         """A wait of 20 s that has not ended, and what it is for."""
         trace, said = self.trace("loader", "--seconds", "1", "--wait-ms", "20000")
@@ -149,6 +155,7 @@ def main(build):
                 here.loses(name)
         here.is_found("reader", "reader", "waits for room in a pipe or socket, too slowly read by", "see why ")
         here.is_found("stop", "stopped", "stopped (by a signal, a debugger or the freezer), continued by", "kill -CONT ")
+        here.is_nothing("condition")
         here.goes_on()
     return 1 if check.failed else 0
 

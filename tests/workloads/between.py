@@ -14,6 +14,8 @@ TO is one of
     socket   the same, through a socket
     tcp      the same, through a connection over the loopback device
     lock     waits for a lock that another thread holds for --wait-ms
+    queue    waits on a queue.Queue for a thread that puts something into it every --wait-ms: it sleeps, as the program asked to
+    condition  the same with a condition variable of the C library
     gil      another thread of the interpreter computes in Python, or --threads of them; each rests --rest-ms after every 10 ms
     disk     writes 4 MiB to a file and waits until the disk has them, again and again for --wait-ms
     read     reads a file of 64 MiB that is not in memory, a piece after the other, for --wait-ms
@@ -37,12 +39,14 @@ GIL (`holders`); with gc the CPU time of its collections (`collected_ns`), the l
 --group, the directory of its control group, how long that was refused a CPU meanwhile (`throttled_ns`).
 """
 import argparse
+import ctypes
 import fcntl
 import gc
 import hashlib
 import json
 import mmap
 import os
+import queue
 import random
 import select
 import signal
@@ -76,6 +80,29 @@ def serve(prepare, give):
         except OSError:
             break
     os._exit(0)
+
+
+class Produced:
+    """A count behind a mutex and a condition variable of the C library."""
+
+    def __init__(self):
+        self.c = ctypes.CDLL(None)
+        # more than a pthread_mutex_t and a pthread_cond_t take; zeros initialize them
+        self.mutex, self.is_given = (ctypes.create_string_buffer(64) for _ in range(2))
+        self.n = 0
+
+    def give(self):
+        self.c.pthread_mutex_lock(self.mutex)
+        self.n += 1
+        self.c.pthread_cond_signal(self.is_given)
+        self.c.pthread_mutex_unlock(self.mutex)
+
+    def take(self):
+        self.c.pthread_mutex_lock(self.mutex)
+        while not self.n:
+            self.c.pthread_cond_wait(self.is_given, self.mutex)
+        self.n -= 1
+        self.c.pthread_mutex_unlock(self.mutex)
 
 
 class Waits:
@@ -191,6 +218,29 @@ class Waits:
         self.taken.acquire()
         with self.turn:
             pass
+
+    def produce(self, give):
+        """A thread that gives something at its own pace."""
+        def pace():
+            self.holders.append(threading.get_native_id())
+            while True:
+                time.sleep(self.wait_s)
+                give()
+        threading.Thread(target=pace, daemon=True).start()
+
+    def prepare_queue(self):
+        self.given = queue.Queue()
+        self.produce(lambda: self.given.put(b"x"))
+
+    def queue(self):
+        self.given.get()
+
+    def prepare_condition(self):
+        self.produced = Produced()
+        self.produce(self.produced.give)
+
+    def condition(self):
+        self.produced.take()
 
     def prepare_gil(self):
         def hold():
@@ -475,7 +525,7 @@ def clocks(group):
 
 def main():
     names = [name for name in vars(Waits) if not name.startswith("_") and not name.startswith("prepare_") and name not in ("helper", "begin", "end", "is_told", "rest", "rest_as_announced",
-                                                                                                            "spawn", "drain", "is_thawed")]
+                                                                                                            "spawn", "drain", "produce", "is_thawed")]
     parser = argparse.ArgumentParser(description="a loop of GPU steps that loses its time between the calls")
     parser.add_argument("--libraries", required=True)
     parser.add_argument("--loses", choices=names, required=True)

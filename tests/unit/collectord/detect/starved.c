@@ -876,6 +876,13 @@ static void check_lock_holders(void)
 		{ "sleeps", 50, 0, 700, FINDING_HIGH },
 		{ "sleeps for less than half", 500, 0, 250, FINDING_MEDIUM },
 	};
+	static const char paced[] =
+		"unless thread 4712 sleeps on purpose and then fills a queue (one of Python looks like a "
+		"lock): see what it does while it holds the lock: sudo gdb -p 4711 -batch -ex 'thread "
+		"apply all bt'";
+	static const char plain[] =
+		"see what thread 4712 does while it holds the lock: sudo gdb -p 4711 -batch -ex 'thread "
+		"apply all bt'";
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct play *p = play_new(i);
@@ -915,6 +922,106 @@ static void check_lock_holders(void)
 		CHECK_STR_EQ(rows[i].name, f ? f->cause.kind : "", "lock");
 		CHECK_INT_EQ(rows[i].name, f ? f->severity : 0, rows[i].severity);
 		CHECK_INT_EQ(rows[i].name, f ? f->cause.tid : 0, OTHER_THREAD);
+		CHECK_STR_EQ(rows[i].name, f ? f->advice[0] : "", rows[i].severity == FINDING_HIGH ? paced : plain);
+		play_free(p);
+	}
+}
+
+/*
+ * A condition variable of the C library has two futexes beside each other, on which a thread waits in turns. No thread
+ * holds it: one that sleeps, or waits with a time limit, before it signals it gives at the pace that it chose.
+ */
+static void check_signals(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t futex[2];
+		uint64_t n[2];		/* waits a second; 1 and 1: of 0.9 s, one a second */
+		uint32_t other_waker;	/* of those on the second futex; 0: the same thread */
+		enum blame_class class; /* what the thread that ends them does meanwhile */
+		bool has_calls;
+		const char *cause;
+		enum finding_severity severity;
+	} rows[] = {
+		{ "signalled by one that sleeps", { 0x7f08, 0x7f0c }, { 10, 10 }, 0, BLAME_SLEEP, false, "", 0 },
+		{ "the same, most often through one", { 0x7f08, 0x7f0c }, { 14, 5 }, 0, BLAME_SLEEP, false, "", 0 },
+		{ "by one with a time limit", { 0x7f08, 0x7f0c }, { 10, 10 }, 0, BLAME_LOCK, false, "", 0 },
+		{ "by one that makes calls, and sleeps", { 0x7f08, 0x7f0c }, { 10, 10 }, 0, BLAME_SLEEP, true, "", 0 },
+		{ "by one that computes",
+		  { 0x7f08, 0x7f0c },
+		  { 10, 10 },
+		  0,
+		  BLAME_ON_CPU,
+		  false,
+		  "lock",
+		  FINDING_MEDIUM },
+		{ "slowly, in turns", { 0x7f08, 0x7f0c }, { 1, 1 }, 0, BLAME_SLEEP, false, "", 0 },
+		{ "one futex, slowly", { 0x7f08, 0x7f08 }, { 1, 1 }, 0, BLAME_SLEEP, false, "lock", FINDING_HIGH },
+		{ "one futex", { 0x7f08, 0 }, { 20, 0 }, 0, BLAME_SLEEP, false, "lock", FINDING_HIGH },
+		{ "two, not in turns", { 0x7f08, 0x7f0c }, { 20, 1 }, 0, BLAME_SLEEP, false, "lock", FINDING_HIGH },
+		{ "two, not beside each other",
+		  { 0x7f08, 0x7f10 },
+		  { 10, 10 },
+		  0,
+		  BLAME_SLEEP,
+		  false,
+		  "lock",
+		  FINDING_HIGH },
+		{ "of two structures", { 0x7f0c, 0x7f10 }, { 10, 10 }, 0, BLAME_SLEEP, false, "lock", FINDING_HIGH },
+		{ "by two threads",
+		  { 0x7f08, 0x7f0c },
+		  { 10, 10 },
+		  OTHER_THREAD + 1,
+		  BLAME_SLEEP,
+		  false,
+		  "lock",
+		  FINDING_HIGH },
+		{ "addresses not known", { 0, 0 }, { 10, 10 }, 0, BLAME_SLEEP, false, "lock", FINDING_HIGH },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		bool is_slow = rows[i].n[0] == 1;
+		uint64_t n = is_slow ? 1 : rows[i].n[0] + rows[i].n[1];
+		uint64_t wait_ns = is_slow ? 900 * MS : 30 * MS;
+		const struct finding *f;
+
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			waiting_second(p, BLAME_LOCK, n * wait_ns);
+			if (rows[i].has_calls) {
+				struct account *a = play_account(p, OTHER_THREAD, false);
+
+				play_in(a, "cudaLaunchKernel", BLAME_ON_CPU, 10 * MS);
+				play_between(a, rows[i].class, S - 10 * MS);
+			}
+			for (int k = 0; k < 2; k++) {
+				uint32_t waker = k && rows[i].other_waker ? rows[i].other_waker : OTHER_THREAD;
+
+				if (!rows[i].n[k] || (is_slow && k != second % 2))
+					continue;
+				play_wait(p, &(struct account_wait){ .ns = rows[i].n[k] * wait_ns,
+								     .max_ns = wait_ns,
+								     .count = rows[i].n[k],
+								     .tid = MAIN,
+								     .resource = rows[i].futex[k],
+								     .class = BLAME_LOCK,
+								     .kind = RESOURCE_FUTEX,
+								     .waker_tgid = PLAY_PID,
+								     .waker_tid = waker,
+								     .waker_uid = PLAY_UID });
+				if (!rows[i].has_calls)
+					play_wait(p, &(struct account_wait){ .ns = rows[i].n[k] * (wait_ns - MS),
+									     .max_ns = wait_ns - MS,
+									     .count = rows[i].n[k],
+									     .tid = waker,
+									     .is_meanwhile = true,
+									     .class = (uint8_t)rows[i].class });
+			}
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(rows[i].name, f ? f->cause.kind : "", rows[i].cause);
+		CHECK_INT_EQ(rows[i].name, f ? f->severity : 0, rows[i].severity);
 		play_free(p);
 	}
 }
@@ -937,5 +1044,6 @@ int main(void)
 	check_epochs();
 	check_others();
 	check_lock_holders();
+	check_signals();
 	return check_result();
 }
