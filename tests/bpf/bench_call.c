@@ -53,6 +53,7 @@ enum turns {
 	TURNS_IN_CALL, /* task switches of a thread inside a traced call */
 	TURNS_ALONE,   /* of threads that never made one */
 	TURNS_OF_USER, /* the same of threads that are not root's */
+	TURNS_BETWEEN, /* of threads that made a call before */
 };
 
 #define NESTED (func) subject_runtime, (func)subject_driver
@@ -82,6 +83,7 @@ static const struct {
 	{ "entry only", call_refused, { (func)subject_empty }, .cookie_bits = COOKIE_ENTRY_ONLY, .is_target = true },
 	{ "bystander", call_refused, { (func)subject_empty }, .turns = NO_TURNS },
 	{ "task switch in a call", NULL, { NESTED }, .is_target = true, .turns = TURNS_IN_CALL },
+	{ "task switch between calls", NULL, { NESTED }, .is_target = true, .turns = TURNS_BETWEEN },
 	{ "task switch, no call", NULL, { NESTED }, .is_target = true, .turns = TURNS_ALONE },
 	{ "task switch, no call, a user's", NULL, { NESTED }, .is_target = true, .turns = TURNS_OF_USER },
 };
@@ -172,12 +174,19 @@ static int func_turns(void *data)
 	return 0;
 }
 
+static void call_before(enum turns turns)
+{
+	if (turns == TURNS_BETWEEN)
+		(void)subject_runtime(NULL, NULL);
+}
+
 static void *thread_first(void *data)
 {
 	struct turns_of *t = data;
 	uint64_t begin;
 
 	user_become(t->turns);
+	call_before(t->turns);
 	begin = rig_now_ns();
 	(void)(t->turns == TURNS_IN_CALL ? subject_runtime(func_turns, t) : func_turns(t));
 	t->ns = (double)(rig_now_ns() - begin) / (2.0 * t->n);
@@ -190,6 +199,7 @@ static void *thread_second(void *data)
 	char byte;
 
 	user_become(t->turns);
+	call_before(t->turns);
 	for (unsigned int i = 0; i < t->n; i++)
 		if (read(t->there[0], &byte, 1) != 1 || write(t->back[1], &byte, 1) != 1)
 			abort();
