@@ -119,7 +119,7 @@ static __always_inline void ran_add(struct task_struct *next, __u64 clock)
 	const struct cred *cred;
 	struct ran_entry *entry;
 	struct ran_head *head;
-	__u32 zero = 0, at;
+	__u32 zero = 0, at, tgid;
 
 	head = bpf_map_lookup_elem(&ran_head, &zero);
 	if (!head)
@@ -128,13 +128,16 @@ static __always_inline void ran_add(struct task_struct *next, __u64 clock)
 	entry = bpf_map_lookup_elem(&ran, &at);
 	if (!entry)
 		return;
+	tgid = next->tgid;
 	entry->clock = clock;
-	entry->tgid = next->tgid;
-	cred = next->cred;
-	entry->uid = cred ? cred->uid.val : 0;
-	entry->is_guarded = credentials_are_guarded(next, entry->uid);
-	__builtin_memcpy(entry->comm, next->comm, sizeof(entry->comm));
-	head->tgid = next->tgid;
+	entry->tgid = tgid;
+	if (tgid) { /* of an idle CPU nobody is told */
+		cred = next->cred;
+		entry->uid = cred ? cred->uid.val : 0;
+		entry->is_guarded = credentials_are_guarded(next, entry->uid);
+		__builtin_memcpy(entry->comm, next->comm, sizeof(entry->comm));
+	}
+	head->tgid = tgid;
 	head->tid = next->pid;
 	head->n++;
 }

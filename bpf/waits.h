@@ -163,20 +163,18 @@ static __always_inline bool wait_carry(struct thread_state *t, struct wait_key *
 }
 
 /*
- * wait_end() - count a wait that ended, if it was long; runs for the thread itself
+ * wait_end_long() - count a wait that ended, or waits before it that were kept back; runs for the thread itself
  * @op: operation of the enclosing call at depth 0; 0: between calls
  * @class: enum blame_class
  * @ns: time blocked; for BLAME_QUOTA: time throttled
  */
-VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64 ns)
+VERIFIED_ALONE int wait_end_long(struct thread_state *t, __u32 op, __u32 class, __u64 ns)
 {
 	struct wait_key key = {};
 	struct wait_value *value;
 	bool is_told;
 
 	if (!t || class == BLAME_RUNNABLE || !t->slot || t->slot == CALIBRATION_SLOT)
-		return 0;
-	if (ns < WAIT_LEAST_NS && !t->wait.carried_ns)
 		return 0;
 	is_told = class != BLAME_QUOTA && t->wait.woken_pcount == t->wait.pcount;
 	if (wait_carry(t, &key, op, class, &ns, is_told) || ns < WAIT_LEAST_NS)
@@ -197,6 +195,13 @@ VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64
 	if (value)
 		wait_row_add(value, ns);
 	return 0;
+}
+
+/* The same, of any wait: most are short, and ended by one comparison. */
+static __always_inline void wait_end(struct thread_state *t, __u32 op, __u32 class, __u64 ns)
+{
+	if (ns >= WAIT_LEAST_NS || t->wait.carried_ns)
+		wait_end_long(t, op, class, ns);
 }
 
 /* The part of an interval to pass to wait_end(). */
