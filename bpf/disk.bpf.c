@@ -2,7 +2,7 @@
 /*
  * Disks that threads wait for without a descriptor: page faults on mapped files, swap, directories, names.
  *
- * Runs at every request that is given to a disk: two failed lookups for a thread that is not ours. Attached only while
+ * Runs at every request that is given to a disk: two comparisons for a thread that is not ours. Attached only while
  * libraries are.
  */
 #include "abi.h"
@@ -19,8 +19,8 @@ int disk_request(__u64 *ctx)
 	struct thread_wait *wait;
 	__u32 tid = task->pid;
 
-	t = bpf_task_storage_get(&threads, task, 0, 0);
-	w = t ? NULL : bpf_map_lookup_elem(&wakers, &tid);
+	t = thread_of(task);
+	w = t ? NULL : waker_of(tid);
 	if (!t && !w)
 		return 0;
 	if (task->bio_list || !is_on_own_stack(task, ctx))

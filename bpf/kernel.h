@@ -205,6 +205,7 @@ struct bio {
 };
 
 struct bio_list;
+struct bpf_local_storage;
 
 struct file {
 	struct path f_path;
@@ -385,7 +386,8 @@ struct task_struct {
 	struct signal_struct *signal;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
-	struct bio_list *bio_list; /* NULL: it is in no driver of a disk */
+	struct bpf_local_storage *bpf_storage; /* NULL: no map has anything of this task */
+	struct bio_list *bio_list;	       /* NULL: it is in no driver of a disk */
 	struct uprobe_task *utask;
 	struct thread_struct thread;
 };

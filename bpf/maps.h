@@ -231,6 +231,14 @@ SHARED struct {
 	__type(value, struct thread_state);
 } threads SEC(".maps");
 
+/* For hooks that run for every task of the machine: most have no state, which is seen without a look-up. */
+static __always_inline struct thread_state *thread_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->bpf_storage) && !task->bpf_storage)
+		return NULL;
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -348,6 +356,23 @@ SHARED struct {
 	__type(key, __u32); /* tid */
 	__type(value, struct waker_state);
 } wakers SEC(".maps");
+
+/*
+ * Number of wakers by thread id modulo WAKER_MARKS: where it is 0, the hooks that run for every task of the machine
+ * need no look-up. A waker is marked before it next waits.
+ */
+#define WAKER_MARKS 1024 /* a power of two */
+SHARED __u32 waker_marks[WAKER_MARKS] = {};
+
+static __always_inline __u32 *waker_mark(__u32 tid)
+{
+	return &waker_marks[tid & (WAKER_MARKS - 1)];
+}
+
+static __always_inline struct waker_state *waker_of(__u32 tid)
+{
+	return *waker_mark(tid) ? bpf_map_lookup_elem(&wakers, &tid) : NULL;
+}
 
 /*
  * The Python interpreter of a process: written by the daemon, copied at fork, removed at exec and exit. A full map

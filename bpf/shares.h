@@ -108,6 +108,7 @@ static __always_inline struct waker_state *waker_add(__u32 tid, __u32 uid)
 	}
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(&n_wakers, 1);
+	__sync_fetch_and_add(waker_mark(tid), 1);
 	w = bpf_map_lookup_elem(&wakers, &tid);
 	if (!w)
 		return NULL;
@@ -128,5 +129,6 @@ VERIFIED_ALONE int waker_remove(__u32 tid)
 		return 0;
 	__sync_fetch_and_add(&wakers_of[share & (USER_SHARES - 1)], -1);
 	__sync_fetch_and_add(&n_wakers, -1);
+	__sync_fetch_and_add(waker_mark(tid), -1);
 	return 0;
 }

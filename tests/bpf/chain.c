@@ -281,12 +281,15 @@ static void check_full(struct rig *rig)
 {
 	int fd = bpf_map__fd(rig->set->bpf->maps.wakers);
 	char *none = calloc(1, bpf_map__value_size(rig->set->bpf->maps.wakers));
-	uint32_t tid, n_left = 0;
+	uint32_t tid, n_left = 0, n_marks = 0;
 	pid_t pid;
 
 	for (uint32_t *before = NULL; bpf_map_get_next_key(fd, before, &tid) == 0; before = &tid)
 		n_left++;
+	for (size_t i = 0; i < ARRAY_SIZE(rig->set->bpf->bss->waker_marks); i++)
+		n_marks += rig->set->bpf->bss->waker_marks[i];
 	CHECK_INT_EQ("none is left of those that ended", n_left, 0);
+	CHECK_INT_EQ("nor marked", n_marks, 0);
 	CHECK_INT_EQ("room for all", rig_loss(rig, LOSS_WAKERS), 0);
 	for (uint32_t i = 0; none && i < WAKERS_MAX; i++) {
 		tid = (1u << 30) + i;
