@@ -15,6 +15,7 @@
 #include "libingero/answers/explain/html.h"
 #include "libingero/answers/explain/json.h"
 #include "libingero/answers/explain/report.h"
+#include "libingero/answers/recorded.h"
 #include "libingero/answers/whose.h"
 #include "cli/output.h"
 #include "cli/window.h"
@@ -98,7 +99,7 @@ static const char *window_words(const struct explain_fields *f, const char *id, 
 
 /* The answer as people read it. Return: 0 or -ENOMEM */
 static int report(const struct explain_fields *f, const char *id, const struct ingero *ingero,
-		  const struct ingero_explanation *answer, struct buf *out)
+		  const struct ingero_explanation *answer, const Ingero__V1__ExplainReply *whole, struct buf *out)
 {
 	struct text_style style = output_style(STDOUT_FILENO, f->no_color);
 	CLEANUP(buf_done) struct buf whose = BUF_INIT, names = BUF_INIT;
@@ -109,6 +110,7 @@ static int report(const struct explain_fields *f, const char *id, const struct i
 		.words = window_words(f, id, answer),
 		.kept_from_unix_ns = answer->kept_from_unix_ns,
 		.kept_to_unix_ns = answer->kept_to_unix_ns,
+		.whole = whole,
 		.is_chosen = window_is_given(&f->window) || f->last_calls,
 		.is_one = id,
 		.is_list = f->is_list,
@@ -170,6 +172,7 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 		.per_process = f->is_per_process,
 	};
 	CLEANUP(ingero_explanation_done) struct ingero_explanation answer = { .reply = NULL };
+	CLEANUP(ingero_explanation_done) struct ingero_explanation whole = { .reply = NULL };
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
 	struct ingero *ingero;
 	Ingero__V1__Span span;
@@ -189,8 +192,12 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 		output_error("%s", ingero_why(ingero, r));
 	else if (f->is_json)
 		r = explain_json_append(&out.buf, answer.reply);
-	else
-		r = report(f, id, ingero, &answer, &out.buf);
+	else {
+		/* Not knowing what else there is takes nothing from the answer. */
+		if (f->pids.n && (!answer.reply->window || !answer.reply->window->calls))
+			(void)recorded_ask(ingero, &whole);
+		r = report(f, id, ingero, &answer, whole.reply, &out.buf);
+	}
 	ingero_close(ingero);
 	if (r == 0 && f->html_path && strcmp(f->html_path, "-") != 0)
 		return page_write(f, &out.buf) < 0 ? COMMAND_FAILED : COMMAND_OK;

@@ -47,7 +47,7 @@ static void kept_ask(struct ingero *ingero, const struct ingero_explain_wish *wi
 
 	if (explain_ask(ingero, &whole, &span, &all) < 0)
 		return; /* not knowing it takes nothing from the answer */
-	if (all->window && !is_empty(all)) {
+	if (all->window && (all->n_sessions || !is_empty(all))) {
 		e->kept_from_unix_ns = all->window->from_unix_ns;
 		e->kept_to_unix_ns = all->window->to_unix_ns;
 	}

@@ -10,6 +10,7 @@
 #include "libingero/answers/explain/finding.h"
 #include "libingero/answers/explain/waits.h"
 #include "libingero/answers/lost.h"
+#include "libingero/answers/recorded.h"
 #include "libingero/answers/time.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/answers/window.h"
@@ -146,6 +147,17 @@ static void widened_append(const struct explain_question *q, const Ingero__V1__E
 		text_paragraph(out, style, "", buf_text(&text));
 }
 
+/* Whose calls there are, where those who were asked about made none. */
+static void others_append(const struct explain_question *q, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (q->whole)
+		recorded_processes_append(q->whole, &text);
+	if (text.n)
+		text_paragraph(out, style, "Processes that made calls: ", buf_text(&text));
+}
+
 static void nothing_found_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 				 const struct text_style *style, struct buf *out)
 {
@@ -176,6 +188,8 @@ static void nothing_found_append(const struct explain_question *q, const Ingero_
 		(void)buf_printf(&text, ", %s", q->words);
 	recorder_append(reply, &text);
 	text_paragraph(out, style, "", buf_text(&text));
+	if (!window || !window->calls)
+		others_append(q, style, out);
 	if (waits.n && window && window->calls)
 		text_paragraph(out, style, "", buf_text(&waits));
 	widened_append(q, reply, style, out);

@@ -21,6 +21,8 @@ struct explain_question {
 	uint64_t kept_from_unix_ns; /* bounds of the whole recording, where the window is empty; 0: nothing recorded, or
 				       not asked */
 	uint64_t kept_to_unix_ns;
+	const Ingero__V1__ExplainReply *whole; /* the whole recording, by process, where those asked for made no call;
+						  NULL: not asked */
 	bool is_chosen;	     /* the caller gave a time: a line names the part of the figures beyond it */
 	bool is_one;	     /* asks for one finding or call */
 	bool is_list;	     /* findings as single lines: --chains */

@@ -256,6 +256,20 @@ static void foreign_call(void)
 	call.depth = 0;
 }
 
+/* Beside one that made calls. */
+static Ingero__V1__Operation other = { .base = PROTOBUF_C_MESSAGE_INIT(&ingero__v1__operation__descriptor),
+				       .pid = 4711,
+				       .process_name = (char *)(uintptr_t) "python3",
+				       .source = (char *)(uintptr_t) "cuda",
+				       .op = (char *)(uintptr_t) "cudaMalloc",
+				       .count = 1 };
+static Ingero__V1__Operation *others[] = { &other };
+static const Ingero__V1__ExplainReply whole = { .base = PROTOBUF_C_MESSAGE_INIT(&ingero__v1__explain_reply__descriptor),
+						.n_operations = 1,
+						.operations = others };
+static const struct explain_question of_pid = {
+	.now_unix_ns = AT(300), .from_unix_ns = AT(0), .to_unix_ns = AT(300), .whose = "of pid 4720", .whole = &whole
+};
 static const struct explain_question empty_old = { .now_unix_ns = AT(300),
 						   .from_unix_ns = AT(200),
 						   .to_unix_ns = AT(250),
@@ -419,6 +433,10 @@ static const struct {
 	{ "no calls", idle, &usual,
 	  "No CUDA calls: no process of root made one from 14:00:00 to 14:05:00 (5 min\n"
 	  "0 s), recorded by ingero-collectord 0.1.0 (session)\n" },
+	{ "no calls of these", idle, &of_pid,
+	  "No CUDA calls: no process of pid 4720 made one from 14:00:00 to 14:05:00 (5 min\n"
+	  "0 s), recorded by ingero-collectord 0.1.0 (session)\n"
+	  "Processes that made calls: python3 (pid 4711)\n" },
 	{ "a demo", demo, &usual,
 	  "No problem found: 1 process of root made 1 call with no significant delays, from\n"
 	  "14:00:00 to 14:05:00 (5 min 0 s), made up by a demo\n" },
