@@ -94,6 +94,29 @@ void answer_next_number(struct answer *answer, const char *tool, const char *why
 		(void)buf_printf(&next->arguments, "{\"%s\":%" PRIu64 "}", key, value);
 }
 
+void answer_next_arguments(struct answer *answer, const char *tool, const char *why, const char *arguments)
+{
+	struct answer_next *next = next_add(answer, tool, why);
+
+	if (next)
+		(void)buf_append_text(&next->arguments, arguments);
+}
+
+void answer_put_first(struct answer *answer, const char *name, const char *text)
+{
+	CLEANUP(buf_done) struct buf rest = BUF_INIT;
+
+	if (!answer->body.n)
+		return;
+	(void)buf_append(&rest, answer->body.data, answer->body.n);
+	answer->body.n = 0;
+	(void)buf_printf(&answer->body, "{\"%s\":", name);
+	json_text_add(&answer->body, text);
+	(void)buf_append_text(&answer->body, rest.n > strlen("{}") ? "," : "");
+	(void)buf_append(&answer->body, rest.data + 1, rest.n - 1);
+	answer->body.failed |= rest.failed;
+}
+
 uint64_t answer_tokens(size_t n)
 {
 	return (uint64_t)((double)n / TOKEN_BYTES) + 1;

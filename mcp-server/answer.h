@@ -68,8 +68,12 @@ int answer_fail(struct answer *answer, const char *fmt, ...) PRINTF_LIKE(2, 3);
  * @value: untrusted
  */
 void answer_next(struct answer *answer, const char *tool, const char *why, const char *key, const char *value);
+/** answer_next_arguments() - with arguments that are a JSON object of ours */
+void answer_next_arguments(struct answer *answer, const char *tool, const char *why, const char *arguments);
 /** answer_next_number() - with a number as its only argument */
 void answer_next_number(struct answer *answer, const char *tool, const char *why, const char *key, uint64_t value);
+/** answer_put_first() - put a text in front of the other members of the body; @name: of ours */
+void answer_put_first(struct answer *answer, const char *name, const char *text);
 /**
  * answer_forms() - append the text, and the structured content as JSON: nothing of an answer that failed
  * Return: as answer_write()

@@ -4,7 +4,7 @@
 
 #include "libingero/answers/account/ask.h"
 #include "libingero/render/pb_json.h"
-#include "mcp-server/window.h"
+#include "mcp-server/nothing.h"
 
 #define BLAME_SINCE_NS (3600 * NSEC_PER_SEC)
 
@@ -22,6 +22,7 @@ static const struct param blame_params[] = {
 };
 
 static const struct tool_member blame_members[] = {
+	NOTHING_MEMBER,
 	{ "accounts", "array",
 	  "Threads, those that drive the GPU first: wall_ns and parts[] {where, class, op, ns, resource, by}; the "
 	  "parts sum "
@@ -63,8 +64,17 @@ static int blame_tool_run(const struct tool_call *call, struct answer *answer)
 	if (r < 0)
 		return r;
 	pb_json_append(&answer->body, &reply->base);
+	if (!reply->n_accounts)
+		r = nothing_write(ingero,
+				  &(struct nothing){ .tool = "blame",
+						     .from_unix_ns = span.from_unix_ns,
+						     .to_unix_ns = span.to_unix_ns,
+						     .pids = &a->pids,
+						     .op = a->op,
+						     .is_of_file = call->rpc->asker->server->db_paths },
+				  answer);
 	ingero__v1__blame_reply__free_unpacked(reply, NULL);
-	return answer->body.failed ? -ENOMEM : 0;
+	return r < 0 || answer->body.failed ? -ENOMEM : 0;
 }
 
 const struct tool tool_blame = {

@@ -34,7 +34,6 @@ static const struct tool_member explain_members[] = {
 static int explain_tool_run(const struct tool_call *call, struct answer *answer)
 {
 	const struct explain_arguments *a = call->arguments;
-	CLEANUP(ingero_explanation_done) struct ingero_explanation explanation = { .reply = NULL };
 	Ingero__V1__Span span = window_span(&a->window, 0, clock_now_unix_ns());
 	const struct ingero_explain_wish wish = {
 		.from_unix_ns = span.from_unix_ns,
@@ -45,7 +44,6 @@ static int explain_tool_run(const struct tool_call *call, struct answer *answer)
 		.pids = a->pids.items,
 		.n_pids = a->pids.n,
 	};
-	struct ingero *ingero;
 	int r = window_refuse(&a->window, answer);
 
 	if (r < 0)
@@ -54,14 +52,12 @@ static int explain_tool_run(const struct tool_call *call, struct answer *answer)
 		return answer_fail(answer, "'id' names one finding; leave out the time, 'last', 'pid' and 'pids'");
 	if (a->last_calls && window_is_given(&a->window))
 		return answer_fail(answer, "take either 'last' or a time, not both");
-	ingero = tool_connect(call, answer);
-	if (!ingero)
-		return -EINVAL;
-	r = tool_asked(ingero, ingero_explain(ingero, &wish, &explanation), answer);
-	if (r < 0)
-		return r;
 	answer->has_details |= a->id != NULL;
-	return findings_write(&explanation, "", a->id || a->last_calls || wish.is_whole, answer);
+	return findings_answer(call, &wish,
+			       &(struct findings_question){ .tool = "explain",
+							    .pids = &a->pids,
+							    .is_chosen = a->id || a->last_calls || wish.is_whole },
+			       answer);
 }
 
 const struct tool tool_explain = {

@@ -29,7 +29,6 @@ static const struct tool_member chains_members[] = {
 static int chains_tool_run(const struct tool_call *call, struct answer *answer)
 {
 	const struct chains_arguments *a = call->arguments;
-	CLEANUP(ingero_explanation_done) struct ingero_explanation explanation = { .reply = NULL };
 	Ingero__V1__Span span = window_span(&a->window, 0, clock_now_unix_ns());
 	const struct ingero_explain_wish wish = {
 		.from_unix_ns = span.from_unix_ns,
@@ -38,19 +37,16 @@ static int chains_tool_run(const struct tool_call *call, struct answer *answer)
 		.pids = a->pids.items,
 		.n_pids = a->pids.n,
 	};
-	struct ingero *ingero;
 	int r = window_refuse(&a->window, answer);
 
 	if (r < 0)
 		return r;
-	ingero = tool_connect(call, answer);
-	if (!ingero)
-		return -EINVAL;
-	r = tool_asked(ingero, ingero_explain(ingero, &wish, &explanation), answer);
-	if (r < 0)
-		return r;
-	findings_keep(&explanation, a->top_n ? a->top_n : TOP_DEFAULT);
-	return findings_write(&explanation, "", /* is_chosen= */ true, answer);
+	return findings_answer(call, &wish,
+			       &(struct findings_question){ .tool = "get_causal_chains",
+							    .pids = &a->pids,
+							    .is_chosen = true,
+							    .findings_max = a->top_n ? a->top_n : TOP_DEFAULT },
+			       answer);
 }
 
 /* What explain has beside its findings. */

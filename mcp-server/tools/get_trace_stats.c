@@ -4,7 +4,7 @@
 
 #include "ingero/answers.h"
 #include "libingero/render/pb_json.h"
-#include "mcp-server/window.h"
+#include "mcp-server/nothing.h"
 
 #define ROW_TOKENS_LEAST 16 /* of an operation: calls of microseconds in a telegraphic table have no fewer */
 
@@ -20,6 +20,7 @@ static const struct param stats_params[] = {
 };
 
 static const struct tool_member stats_members[] = {
+	NOTHING_MEMBER,
 	{ "operations", "array",
 	  "Operations of each process, those that took most time first: count, errors, total_ns, p50_ns, p95_ns, "
 	  "p99_ns, "
@@ -108,7 +109,17 @@ static int stats_tool_run(const struct tool_call *call, struct answer *answer)
 	if (!ingero)
 		return -EINVAL;
 	r = tool_asked(ingero, ingero_explain(ingero, &wish, &explanation), answer);
-	return r < 0 ? r : stats_write(explanation.reply, answer);
+	if (r == 0)
+		r = stats_write(explanation.reply, answer);
+	if (r == 0 && (!explanation.reply->window || !explanation.reply->window->calls))
+		r = nothing_write(ingero,
+				  &(struct nothing){ .tool = "get_trace_stats",
+						     .from_unix_ns = explanation.from_unix_ns,
+						     .to_unix_ns = explanation.to_unix_ns,
+						     .pids = &a->pids,
+						     .is_of_file = call->rpc->asker->server->db_paths },
+				  answer);
+	return r;
 }
 
 const struct tool tool_get_trace_stats = {

@@ -2,7 +2,7 @@
 /* graph_frequency: how often each process launches and instantiates CUDA graphs. */
 #include <inttypes.h>
 
-#include "mcp-server/window.h"
+#include "mcp-server/nothing.h"
 
 #define GRAPH_ROWS_MOST 1000
 #define FREQUENCY_SINCE_NS (60 * NSEC_PER_SEC)
@@ -22,6 +22,7 @@ static const struct param frequency_params[] = {
 };
 
 static const struct tool_member frequency_members[] = {
+	NOTHING_MEMBER,
 	{ "meta", "object", "rows, truncated" },
 	{ "columns", "array",
 	  "pid, comm, op_name, calls (exact), seconds (between the first and the last reading), per_s, p99 (ns)" },
@@ -34,7 +35,10 @@ static const struct answer_shape frequency_shape = { .lists = frequency_lists, .
 static int frequency_tool_run(const struct tool_call *call, struct answer *answer)
 {
 	const struct frequency_arguments *a = call->arguments;
+	bool is_of_file = call->rpc->asker->server->db_paths;
+	uint64_t default_ns = is_of_file ? 0 : FREQUENCY_SINCE_NS;
 	struct window_wish window = a->window;
+	Ingero__V1__Span span;
 	struct buf sql = BUF_INIT;
 	int r;
 
@@ -52,11 +56,21 @@ static int frequency_tool_run(const struct tool_call *call, struct answer *answe
 		"WHERE op_name LIKE '%Graph%'");
 	if (a->pids.n)
 		(void)buf_printf(&sql, " AND pid = %u", a->pids.items[0]);
-	window_sql_append(&window, call->rpc->asker->server->db_paths ? 0 : FREQUENCY_SINCE_NS, "bucket", &sql);
+	window_sql_append(&window, default_ns, "bucket", &sql);
 	(void)buf_append_text(&sql, " GROUP BY 1, 2, 3 ORDER BY calls DESC");
 	r = tool_delegate_sql(call, buf_text(&sql), GRAPH_ROWS_MOST, answer);
 	buf_done(&sql);
-	return r;
+	if (r < 0)
+		return r;
+	span = window_span(&window, default_ns, clock_now_unix_ns());
+	return nothing_write_rows(call,
+				  &(struct nothing){ .tool = "graph_frequency",
+						     .from_unix_ns = span.from_unix_ns,
+						     .to_unix_ns = span.to_unix_ns,
+						     .pids = &a->pids,
+						     .part = "Graph",
+						     .is_of_file = is_of_file },
+				  answer);
 }
 
 const struct tool tool_graph_frequency = {

@@ -2,7 +2,7 @@
 /* graph_lifecycle: the recorded calls on CUDA graphs of a process, in order of time. */
 #include <inttypes.h>
 
-#include "mcp-server/window.h"
+#include "mcp-server/nothing.h"
 
 #define GRAPH_CALLS_MOST 1000
 #define LIFECYCLE_SINCE_NS (3600 * NSEC_PER_SEC)
@@ -19,6 +19,7 @@ static const struct param lifecycle_params[] = {
 };
 
 static const struct tool_member lifecycle_members[] = {
+	NOTHING_MEMBER,
 	{ "meta", "object", "rows, truncated" },
 	{ "columns", "array",
 	  "timestamp (ns since 1970), op_name, duration (ns), graph (handle of the executable graph), ret_code, tid" },
@@ -32,8 +33,11 @@ static const struct answer_shape lifecycle_shape = { .lists = lifecycle_lists, .
 static int lifecycle_tool_run(const struct tool_call *call, struct answer *answer)
 {
 	const struct lifecycle_arguments *a = call->arguments;
+	bool is_of_file = call->rpc->asker->server->db_paths;
+	uint64_t default_ns = is_of_file ? 0 : LIFECYCLE_SINCE_NS;
 	int r = window_refuse(&a->window, answer);
 	struct buf sql = BUF_INIT;
+	Ingero__V1__Span span;
 
 	if (r < 0)
 		return r;
@@ -42,10 +46,20 @@ static int lifecycle_tool_run(const struct tool_call *call, struct answer *answe
 			 "AND op_name "
 			 "LIKE '%%Graph%%'",
 			 a->pids.items[0]);
-	window_sql_append(&a->window, call->rpc->asker->server->db_paths ? 0 : LIFECYCLE_SINCE_NS, "timestamp", &sql);
+	window_sql_append(&a->window, default_ns, "timestamp", &sql);
 	(void)buf_append_text(&sql, " ORDER BY timestamp");
 	r = tool_delegate_sql(call, buf_text(&sql), GRAPH_CALLS_MOST, answer);
 	buf_done(&sql);
+	span = window_span(&a->window, default_ns, clock_now_unix_ns());
+	if (r == 0)
+		r = nothing_write_rows(call,
+				       &(struct nothing){ .tool = "graph_lifecycle",
+							  .from_unix_ns = span.from_unix_ns,
+							  .to_unix_ns = span.to_unix_ns,
+							  .pids = &a->pids,
+							  .part = "Graph",
+							  .is_of_file = is_of_file },
+				       answer);
 	if (r == 0)
 		answer_next_number(answer, "graph_frequency", "how often graphs are launched, exactly", "pid",
 				   a->pids.items[0]);

@@ -63,7 +63,8 @@ static int demo_ask(const struct tool_call *call, struct ingero *ingero, const s
 	(void)buf_printf(&more, "\"demo\":\"%s\",\"scenario\":", row->name);
 	json_text_add(&more, row->sentence);
 	(void)buf_append_text(&more, ",");
-	r = findings_write(&explanation, buf_text(&more), /* is_chosen= */ true, answer);
+	r = findings_write(&explanation, &(struct findings_question){ .more = buf_text(&more), .is_chosen = true },
+			   answer);
 	while (answer->n_next) /* its recording is gone: nothing can be asked about it */
 		buf_done(&answer->next[--answer->n_next].arguments);
 	return r;

@@ -232,6 +232,29 @@ def telegraphic(check, client):
     check("two fifths less", short_bytes < long_bytes * 3 / 5, short_bytes, long_bytes)
 
 
+def nothing(check, client):
+    """What is not recorded: why, and the question that has an answer."""
+    process = client.call("explain", details=True).json["findings"][0]["pid"]
+    long_ago = {"from": "2001-01-01", "to": "2001-01-02"}
+    for name in ("explain", "blame", "get_trace_stats", "get_causal_chains", "graph_frequency", "graph_lifecycle"):
+        pid = {"pid": process} if name == "graph_lifecycle" else {}
+        answer = client.call(name, **long_ago, **pid)
+        said = answer.json.get("notice") or answer.json.get("summary")
+        check(f"{name}, another time: says so", said and "the recording goes from" in said, answer.text)
+        first = answer.next[0] if answer.next else {"tool": None, "arguments": {}}
+        check(f"{name}, another time: the time that has data", first["tool"] == name and {"from", "to"} <= set(first["arguments"]), answer.text)
+        if name != "graph_lifecycle" and first["tool"]:  # the demo has no graphs
+            told = client.call(first["tool"], **first["arguments"]).json
+            check(f"{name}, that time: has an answer", name.startswith("graph") or told.get("accounts") or told.get("operations") or told.get("findings"), told)
+        other = client.call(name, pid=99999)
+        said = other.json.get("notice") or other.json.get("summary")
+        check(f"{name}, another process: says which there are", said and ("Graph" in said or f"(pid {process})" in said), other.text)
+        check(f"{name}, another process: what to ask", other.next and "from" in other.next[0]["arguments"], other.text)
+    absent = client.call("blame", op="cudaFree")
+    check("another operation: which there are", "cudaLaunchKernel" in absent.json["notice"] and absent.next[0]["tool"] == "blame", absent.text)
+    check("an answer that has something has no notice", "notice" not in client.call("blame").json and "notice" not in client.call("get_trace_stats").json)
+
+
 def hostile(check, client):
     """Texts of strangers, in rows, names of columns and refusals."""
     quoted = HOSTILE.replace("'", "''")
@@ -364,6 +387,7 @@ def main(build):
             fleet(check, client)
             budget(check, client)
             telegraphic(check, client)
+            nothing(check, client)
             hostile(check, client)
             wrong(check, client)
             meanwhile(check, client)
