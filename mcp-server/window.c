@@ -2,6 +2,21 @@
 #include "mcp-server/window.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+struct clock_text window_time(uint64_t unix_ns)
+{
+	time_t seconds = (time_t)(unix_ns / NSEC_PER_SEC);
+	struct tm tm = { .tm_mday = 1 };
+	struct clock_text out;
+	char second[32];
+
+	(void)gmtime_r(&seconds, &tm);
+	(void)strftime(second, sizeof(second), "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(out.text, sizeof(out.text), "%s.%09" PRIu64 "Z", second, (uint64_t)(unix_ns % NSEC_PER_SEC));
+	return out;
+}
 
 int window_refuse(const struct window_wish *wish, struct answer *answer)
 {

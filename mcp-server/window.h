@@ -16,6 +16,8 @@
 #define PIDS_PARAMS(member)                                                                                            \
 	PARAM_ROW(PID, "pid", member, "Only this process"), PARAM_ROW(PIDS, "pids", member, "Only these processes")
 
+/** window_time() - a time as answers have it: "2026-01-31T13:00:00.000000000Z" */
+struct clock_text window_time(uint64_t unix_ns);
 /** window_refuse() - refuse what contradicts itself. Return: 0, or answer_fail() */
 int window_refuse(const struct window_wish *wish, struct answer *answer);
 /**

@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import sqlite3
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -341,6 +342,20 @@ def ending(check, home, server):
     check("ends, with an answer", status == 0 and [one["id"] for one in answers] == [number] and "error" in answers[0], status, answers)
 
 
+def silent(check, client, home):
+    """Watches that see no call: none runs, or one that waits in a call that began before."""
+    watched = client.call("watch", seconds=1, pid=os.getpid())
+    check("nobody to watch: says so", "no process that was watched maps a CUDA library" in watched.json["notice"], watched.text)
+    check("and what to ask", [one["tool"] for one in watched.next] == ["get_check"], watched.next)
+    with subprocess.Popen([home.programs.path("stuck"), "--duration", "60s"], stdout=subprocess.PIPE, text=True, env=home.environment) as stuck:
+        for line in stuck.stdout:
+            if line.startswith("inside"):
+                break
+        watched = client.call("watch", seconds=1, pid=stuck.pid)
+        stuck.kill()
+    check("one in a call: who it is", f"stuck (pid {stuck.pid}) maps CUDA libraries but made no call in 1 s" in watched.json.get("notice", ""), watched.text)
+
+
 def watching(check, home):
     """With the right to trace: progress each second, then the figures; a watch that is cancelled ends at once, without an answer."""
     environment = {key: value for key, value in home.environment.items() if key != "INGERO_DB"}
@@ -354,6 +369,9 @@ def watching(check, home):
         check("progress grows, to the total at most", steps == sorted(set(steps)) and steps[-1] <= told[-1]["params"]["total"] == 2, steps)
         answer = mcp.Answer(message["result"])
         check("watched", not answer.is_error and answer.json["window_ns"] >= 10**9, answer.text)
+        check("when it was", kept.unix_ns(answer.json["timestamp"]) - kept.unix_ns(answer.json["from"]) == answer.json["window_ns"], answer.text)
+        check("progress counts calls", all(re.search(r"^[\d ]+ calls? of your processes so far$", one["params"]["message"]) for one in told), told)
+        silent(check, client, home)
         long = client.request("tools/call", {"name": "watch", "arguments": {"seconds": 300}})
         client.notify("notifications/cancelled", {"requestId": long})
         check("cancelled, and on", client.ask("tools/list")["tools"])
