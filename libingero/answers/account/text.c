@@ -235,6 +235,37 @@ int account_append_most(Ingero__V1__Account *const *accounts, size_t n, struct b
 	return text->failed ? -ENOMEM : 0;
 }
 
+int account_largest(const Ingero__V1__Account *account, struct account_part *ret)
+{
+	CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
+	const struct account_line *most = NULL;
+	int r = account->is_driving ? account_view_build(account, SIZE_MAX, &view) : 0;
+
+	*ret = (struct account_part){ .percent = 0 };
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < view.lines.n; i++)
+		if (!most || view.lines.items[i].ns > most->ns)
+			most = &view.lines.items[i];
+	if (most && !most->is_call && (is_idle_line(most) || most->percent >= MOST_PERCENT))
+		*ret = (struct account_part){ .ns = most->ns,
+					      .percent = most->percent,
+					      .is_without_cpu = most->is_without_cpu };
+	return 0;
+}
+
+int account_append_largest(Ingero__V1__Account *account, struct buf *text)
+{
+	Ingero__V1__Account *const list[] = { account };
+	const Ingero__V1__Account *found = NULL;
+	struct account_line most;
+	int r = largest_find(list, 1, is_any_line, &found, &most);
+
+	if (r < 0 || !found)
+		return r;
+	return is_idle_line(&most) ? account_append_waits(list, 1, text) : account_append_most(list, 1, text);
+}
+
 static const Ingero__V1__Account *account_before(Ingero__V1__Account *const *before, size_t n,
 						 const Ingero__V1__Account *account)
 {

@@ -52,6 +52,21 @@ int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, siz
  */
 int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct buf *text);
 
+struct account_part {
+	uint64_t ns;
+	unsigned int percent; /* of the time of the thread; 0: none that is worth a sentence */
+	bool is_without_cpu;  /* ready, or throttled */
+};
+
+/**
+ * account_largest() - the largest part of the time of a driving thread, if that is a wait between calls or sleep as
+ * above, or half of the time and no call
+ * Return: 0 or -ENOMEM
+ */
+int account_largest(const Ingero__V1__Account *account, struct account_part *ret);
+/** account_append_largest() - append the sentence on it, as above and as below. Return: 0 or -ENOMEM */
+int account_append_largest(Ingero__V1__Account *account, struct buf *text);
+
 /**
  * account_append_most() - append what took most of the time of a driving thread: "Most of the time of python3 4711,
  * 97 %: Python on the CPU."

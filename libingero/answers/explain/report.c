@@ -8,6 +8,7 @@
 #include "libingero/answers/account/text.h"
 #include "libingero/answers/explain/call.h"
 #include "libingero/answers/explain/finding.h"
+#include "libingero/answers/explain/rest.h"
 #include "libingero/answers/explain/waits.h"
 #include "libingero/answers/lost.h"
 #include "libingero/answers/recorded.h"
@@ -158,6 +159,25 @@ static void others_append(const struct explain_question *q, const struct text_st
 		text_paragraph(out, style, "Processes that made calls: ", buf_text(&text));
 }
 
+static void failures_line_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	explain_rest_failures(reply, &text);
+	if (text.n)
+		text_paragraph(out, style, "▲ ", buf_text(&text));
+}
+
+/* What findings do not cover. */
+static void rest_line_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	out->failed |= explain_rest_part(reply, &text) < 0;
+	if (text.n)
+		text_paragraph(out, style, "", buf_text(&text));
+}
+
 static void nothing_found_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 				 const struct text_style *style, struct buf *out)
 {
@@ -178,7 +198,7 @@ static void nothing_found_append(const struct explain_question *q, const Ingero_
 		(void)buf_printf(&text, "No CUDA calls: no process %s made one from ", q->whose);
 	else
 		(void)buf_printf(&text, "%s: %s %s made %s with no significant delays%s, from ",
-				 waits.n ? "No finding" : "No problem found",
+				 waits.n || explain_rest_has_failures(reply) ? "No finding" : "No problem found",
 				 units_things(window->processes, "process", "processes").text, q->whose,
 				 units_things(window->calls, "call", "calls").text, waits.n ? " in them" : "");
 	span_append(q, from_unix_ns, to_unix_ns, &text);
@@ -192,6 +212,7 @@ static void nothing_found_append(const struct explain_question *q, const Ingero_
 		others_append(q, style, out);
 	if (waits.n && window && window->calls)
 		text_paragraph(out, style, "", buf_text(&waits));
+	failures_line_append(reply, style, out);
 	widened_append(q, reply, style, out);
 	if (something_is_missing(reply))
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
@@ -387,6 +408,8 @@ void explain_head_append(const struct explain_question *q, const Ingero__V1__Exp
 	explain_header_append(q, reply, style, out);
 	widened_append(q, reply, style, out);
 	machine_line_append(reply, style, out);
+	rest_line_append(reply, style, out);
+	failures_line_append(reply, style, out);
 }
 
 static void one_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,

@@ -124,6 +124,109 @@ static void findings(void)
 	      strstr(text, "and 4 more accounts; 'ingero blame' shows all\n\n") && !strstr(text, "\n\n\n"));
 }
 
+/* The largest part of the time, beside a finding of the process. */
+static const struct {
+	const char *name;
+	struct part_row part; /* beside 10 s of a call */
+	uint64_t lost_ns;     /* of the finding */
+	const char *takes;    /* likewise; NULL: lock */
+	const char *text;     /* NULL: no sentence */
+} parts[] = {
+	{ "sleep",
+	  { .where = "between", .class = "sleep", .ns = 80 * S },
+	  122 * MS,
+	  NULL,
+	  "\n89 % of the time python3 4711 was sleeping: the program asked to.\n" },
+	{ "a wait",
+	  { .where = "between", .class = "lock", .ns = 60 * S },
+	  5 * S,
+	  NULL,
+	  "\n86 % of the time python3 4711 waited for a lock; waits between calls are judged\n" },
+	{ "the CPU",
+	  { .where = "between", .class = "on_cpu", .ns = 90 * S },
+	  5 * S,
+	  NULL,
+	  "\nMost of the time of python3 4711, 90 %: Python on the CPU.\n" },
+	{ "what the finding covers", { .where = "between", .class = "lock", .ns = 60 * S }, 40 * S, NULL, NULL },
+	{ "half of it", { .where = "between", .class = "lock", .ns = 60 * S }, 30 * S, NULL, NULL },
+	{ "what one about the CPU does not cover",
+	  { .where = "between", .class = "lock", .ns = 60 * S },
+	  40 * S,
+	  "runnable",
+	  "\n86 % of the time python3 4711 waited for a lock; waits between calls are judged\n" },
+	{ "no CPU, which one about it covers",
+	  { .where = "between", .class = "runnable", .ns = 60 * S },
+	  40 * S,
+	  "runnable",
+	  NULL },
+	{ "a call", { .where = "in", .class = "device", .op = "cudaFree", .ns = 60 * S }, 5 * S, NULL, NULL },
+	{ "less than calls", { .where = "between", .class = "sleep", .ns = 4 * S }, 1 * S, NULL, NULL },
+};
+
+static void rest(void)
+{
+	static struct account_made made;
+	static Ingero__V1__Account *list[1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		const struct part_row rows[] = {
+			parts[i].part,
+			{ .where = "in", .class = "device", .op = "cudaStreamSynchronize", .ns = 10 * S },
+		};
+		const char *text;
+
+		(void)reply_hog(&reply);
+		reply.finding[0].lost_ns = parts[i].lost_ns;
+		reply.cause[0].takes = figures_text(parts[i].takes ? parts[i].takes : "lock");
+		list[0] = account_make(&made, rows, ARRAY_SIZE(rows));
+		reply.reply.accounts = list;
+		reply.reply.n_accounts = 1;
+		text = told(&question, &wide);
+		if (parts[i].text)
+			CHECK(parts[i].name, strstr(text, parts[i].text));
+		else
+			CHECK(parts[i].name, !strstr(text, " of the time "));
+	}
+}
+
+/* Calls that failed are said, whatever else was found. */
+static void failures(void)
+{
+	static Ingero__V1__Operation ops[6], *list[6];
+	static const struct {
+		const char *source, *op;
+		uint64_t count, errors;
+	} rows[] = {
+		{ "cuda", "cudaMalloc", 752, 15 },    { "host", "process_exit", 3, 3 },
+		{ "cuda", "cudaEventQuery", 90, 80 }, { "cuda", "cudaFree", 750, 15 },
+		{ "cuda", "cudaMemcpy", 10, 0 },      { "driver", "cuMemAlloc", 1, 1 },
+	};
+	static const char said[] =
+		"\n▲ 15 of 752 calls of cudaMalloc in python3 (pid 4711) failed. 15 of 750 calls of\n"
+		"  cudaFree in python3 (pid 4711) failed. 1 of 1 call of cuMemAlloc in python3\n"
+		"  (pid 4711) failed.\n";
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		ops[i] = (Ingero__V1__Operation)INGERO__V1__OPERATION__INIT;
+		ops[i].pid = 4711;
+		ops[i].process_name = figures_text("python3");
+		ops[i].source = figures_text(rows[i].source);
+		ops[i].op = figures_text(rows[i].op);
+		ops[i].count = rows[i].count;
+		ops[i].errors = rows[i].errors;
+		list[i] = &ops[i];
+	}
+	(void)reply_calm(&reply);
+	reply.reply.operations = list;
+	reply.reply.n_operations = ARRAY_SIZE(rows);
+	CHECK("beside nothing", strstr(told(&question, &wide), said));
+	CHECK("which is then no all-clear", strncmp(told(&question, &wide), "No finding: ", 12) == 0);
+	(void)reply_hog(&reply);
+	reply.reply.operations = list;
+	reply.reply.n_operations = ARRAY_SIZE(rows);
+	CHECK("beside a finding", strstr(told(&question, &wide), said));
+}
+
 int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -132,5 +235,7 @@ int main(void)
 	nothing_found();
 	several();
 	findings();
+	rest();
+	failures();
 	return check_result();
 }
