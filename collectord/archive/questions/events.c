@@ -265,6 +265,7 @@ static int events_end(struct events *e)
 	reader_bounds_tell(&bounds, &counted.window);
 	processes_once(&counted);
 	counted.window.processes = (uint32_t)counted.processes.n;
+	counted.window.events_told_case = INGERO__V1__WINDOW__EVENTS_TOLD_EVENTS;
 	counted.window.events = e->matched;
 	ARRAY_DONE(&counted.processes);
 	if (r)

@@ -7,13 +7,14 @@
 
 int explain_json_append(struct buf *out, const Ingero__V1__ExplainReply *reply)
 {
-	static const Ingero__V1__Window no_window = INGERO__V1__WINDOW__INIT;
+	Ingero__V1__Window no_window = INGERO__V1__WINDOW__INIT;
 	CLEANUP(buf_done) struct buf rest = BUF_INIT;
 	size_t start = out->n;
 
 	/* The field is `lost` in all messages, but `losses` in the output of explain. */
 	(void)buf_append_text(out, "{\"type\":\"explain\",");
 	if (!reply->window) {
+		no_window.events_told_case = INGERO__V1__WINDOW__EVENTS_TOLD_EVENTS;
 		(void)buf_append_text(out, "\"window\":");
 		pb_json_append(out, &no_window.base);
 		(void)buf_append_text(out, ",");

@@ -41,6 +41,7 @@ static inline Ingero__V1__ExplainReply *reply_calm(struct reply *r)
 	r->window.to_unix_ns = AT(300);
 	r->window.calls = 422712;
 	r->window.processes = 2;
+	r->window.events_told_case = INGERO__V1__WINDOW__EVENTS_TOLD_EVENTS;
 	r->window.events = 9829;
 	r->session.start_unix_ns = AT(0) - 7200 * S;
 	r->session.version = figures_text("0.1.0");
