@@ -14,14 +14,15 @@
 #include "base/buf.h"
 #include "mcp-server/writer.h"
 
-#define ANSWER_NEXT_MAX 4
+#define ANSWER_NEXT_MAX 5
 #define ANSWER_LISTS_MAX 12
 
 /* A list of the answer that can be cut at its end. */
 struct answer_list {
-	const char *name; /* member of the answer */
-	const char *how;  /* to ask for the rest: "narrow since or pid, or raise max_tokens" */
-	const char *more; /* member that counts what the daemon left out of it; NULL: it leaves out nothing */
+	const char *name;  /* member of the answer */
+	const char *how;   /* to ask for the rest: "narrow since or pid, or raise max_tokens" */
+	const char *more;  /* member that counts what the daemon left out of it; NULL: it leaves out nothing */
+	const char *inner; /* member of each element that is a list, and cut likewise; NULL: none */
 };
 
 /* What may be left out of an answer; a column of the table of tools. */
@@ -30,8 +31,9 @@ struct answer_shape {
 	size_t n_lists;
 	/* names of members for whoever asks for details: at any depth, or with "/" before it of the answer alone;
 	 * NULL-terminated */
-	const char *const *details;
+	const char *const *details; /* at most 64 */
 	const char *details_how;
+	const char *const *spare; /* members of the answer that go before the last list is cut; NULL: none */
 };
 
 struct answer_next {

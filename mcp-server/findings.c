@@ -7,8 +7,12 @@
 #include "base/json_text.h"
 #include "libingero/answers/explain/json.h"
 #include "libingero/answers/explain/report.h"
+#include "libingero/answers/explain/rest.h"
 
 #define NEXT_FINDINGS 2
+#define FAILED_SQL                                                                                                     \
+	"SELECT comm, pid, op_name, ret_code, count(*) AS n, max(arg0) AS arg0 FROM events WHERE ret_code <> 0 AND "   \
+	"source_name <> 'host' GROUP BY 1, 2, 3, 4 ORDER BY n DESC"
 
 static const char *const findings_details[] = {
 	"start_time", "exec_generation", "program",  "present_ns", "examples", "takes",	    "chain_ns", "tid", "/cost",
@@ -16,17 +20,20 @@ static const char *const findings_details[] = {
 };
 
 static const struct answer_list findings_lists[] = {
-	{ "gaps", "narrow since or from and to", NULL },
-	{ "behind", "raise max_tokens, or ask for one pid", NULL },
-	{ "waits", "raise max_tokens, or ask for one pid", NULL },
-	{ "operations", "get_trace_stats", NULL },
-	{ "accounts", "blame", NULL },
-	{ "findings", "raise max_tokens, or ask for one pid or a shorter since", NULL },
+	{ "gaps", "narrow since or from and to", .more = NULL },
+	{ "behind", "raise max_tokens, or ask for one pid", .more = NULL },
+	{ "waits", "raise max_tokens, or ask for one pid", .more = NULL },
+	{ "operations", "get_trace_stats", .more = NULL },
+	{ "accounts", "blame", .inner = "parts" },
+	{ "findings", "raise max_tokens, or ask for one pid or a shorter since", .more = NULL },
 };
+
+const char *const findings_spare[] = { "system_peak", NULL };
 
 const struct answer_shape findings_shape = {
 	.lists = findings_lists,
 	.n_lists = ARRAY_SIZE(findings_lists),
+	.spare = findings_spare,
 	.details = findings_details,
 	.details_how = "ask with details: true, or with the id of a finding",
 };
@@ -153,6 +160,9 @@ void findings_next(const struct ingero_explanation *e, struct answer *answer)
 			answer_next(answer, "explain_call", "one of its slow calls, where its time went", "id",
 				    finding->examples[0]->id);
 	}
+	if (explain_rest_has_failures(reply))
+		answer_next(answer, "run_sql", "the calls that failed: their codes, and what they asked for", "query",
+			    FAILED_SQL);
 	if (!reply->n_findings && reply->n_accounts)
 		answer_next(answer, "blame", "where the time of each thread went", NULL, NULL);
 }

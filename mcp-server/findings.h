@@ -7,6 +7,8 @@
 
 /* Lists and details of an explanation. */
 extern const struct answer_shape findings_shape;
+/* Its members that go first. */
+extern const char *const findings_spare[];
 
 /* What was asked, as far as the sentence needs it. */
 struct findings_question {

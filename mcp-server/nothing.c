@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "mcp-server/tree.h"
 #include "mcp-server/untrusted.h"
@@ -19,24 +18,6 @@ static struct recorded_question question_of(const struct nothing *nothing)
 		.op = nothing->op,
 		.part = nothing->part,
 	};
-}
-
-/* A whole second, as every zone reads it. */
-static void second_write(struct writer *w, const char *name, uint64_t unix_s)
-{
-	time_t seconds = (time_t)unix_s;
-	struct tm tm = { .tm_mday = 1 };
-	char text[64];
-
-	(void)gmtime_r(&seconds, &tm);
-	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	writer_text(w, name, text);
-}
-
-static void window_write(struct writer *w, const Ingero__V1__Window *window)
-{
-	second_write(w, "from", window->from_unix_ns / NSEC_PER_SEC);
-	second_write(w, "to", window->to_unix_ns / NSEC_PER_SEC + 1);
 }
 
 static void pids_write(struct writer *w, const struct param_pids *pids)

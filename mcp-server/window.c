@@ -18,6 +18,36 @@ struct clock_text window_time(uint64_t unix_ns)
 	return out;
 }
 
+/* A whole second, as every zone reads it. */
+static void second_write(struct writer *w, const char *name, uint64_t unix_s)
+{
+	time_t seconds = (time_t)unix_s;
+	struct tm tm = { .tm_mday = 1 };
+	char text[64];
+
+	(void)gmtime_r(&seconds, &tm);
+	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	writer_text(w, name, text);
+}
+
+void window_write(struct writer *w, const Ingero__V1__Window *window)
+{
+	second_write(w, "from", window->from_unix_ns / NSEC_PER_SEC);
+	second_write(w, "to", window->to_unix_ns / NSEC_PER_SEC + 1);
+}
+
+void window_arguments(struct buf *out, const Ingero__V1__Window *window, uint32_t pid)
+{
+	struct writer w = { .out = out };
+
+	writer_open(&w, NULL, '{');
+	if (window && window->from_unix_ns)
+		window_write(&w, window);
+	if (pid)
+		writer_integer(&w, "pid", pid);
+	writer_close(&w, '}');
+}
+
 int window_refuse(const struct window_wish *wish, struct answer *answer)
 {
 	switch (window_fault(wish)) {

@@ -18,6 +18,10 @@
 
 /** window_time() - a time as answers have it: "2026-01-31T13:00:00.000000000Z" */
 struct clock_text window_time(uint64_t unix_ns);
+/** window_write() - append `from` and `to` that cover a window, as arguments of a tool */
+void window_write(struct writer *w, const Ingero__V1__Window *window);
+/** window_arguments() - append arguments of a tool: this window, and a process; 0: all */
+void window_arguments(struct buf *out, const Ingero__V1__Window *window, uint32_t pid);
 /** window_refuse() - refuse what contradicts itself. Return: 0, or answer_fail() */
 int window_refuse(const struct window_wish *wish, struct answer *answer);
 /**

@@ -33,8 +33,8 @@ static const struct tool_member blame_members[] = {
 };
 
 static const struct answer_list blame_lists[] = {
-	{ "gaps", "narrow since or from and to", NULL },
-	{ "accounts", "raise max_tokens, or ask for one pid", NULL },
+	{ "gaps", "narrow since or from and to", .more = NULL },
+	{ "accounts", "raise max_tokens, or ask for one pid", .inner = "parts" },
 };
 
 static const char *const blame_details[] = { "start_time", "exec_generation", "program", "steps", "gpu", NULL };
@@ -45,6 +45,17 @@ static const struct answer_shape blame_shape = {
 	.details = blame_details,
 	.details_how = "ask with details: true",
 };
+
+/* Of the process that lost most: what is judged of its time, and figures of its operations. */
+static void blame_next(const Ingero__V1__BlameReply *reply, struct answer *answer)
+{
+	CLEANUP(buf_done) struct buf arguments = BUF_INIT;
+
+	window_arguments(&arguments, reply->window, reply->accounts[0]->pid);
+	answer_next_arguments(answer, "explain", "what is judged of this process: findings, causes and remedies",
+			      buf_text(&arguments));
+	answer_next_arguments(answer, "get_trace_stats", "its operations: counts, times, errors", buf_text(&arguments));
+}
 
 static int blame_tool_run(const struct tool_call *call, struct answer *answer)
 {
@@ -64,7 +75,9 @@ static int blame_tool_run(const struct tool_call *call, struct answer *answer)
 	if (r < 0)
 		return r;
 	pb_json_append(&answer->body, &reply->base);
-	if (!reply->n_accounts)
+	if (reply->n_accounts)
+		blame_next(reply, answer);
+	else
 		r = nothing_write(ingero,
 				  &(struct nothing){ .tool = "blame",
 						     .from_unix_ns = span.from_unix_ns,

@@ -57,12 +57,13 @@ static const char *const chains_details[] = {
 };
 
 static const struct answer_list chains_lists[] = {
-	{ "findings", "raise max_tokens, or ask for one pid or a shorter since", NULL },
+	{ "findings", "raise max_tokens, or ask for one pid or a shorter since", .more = NULL },
 };
 
 static const struct answer_shape chains_shape = {
 	.lists = chains_lists,
 	.n_lists = ARRAY_SIZE(chains_lists),
+	.spare = findings_spare,
 	.details = chains_details,
 	.details_how = "ask with details: true, or explain with the id of a finding",
 };

@@ -19,7 +19,7 @@ static const struct tool_member report_members[] = {
 	{ "tests", "array", "Each test, those that failed first: name, build, result, seconds, reason" },
 };
 
-static const struct answer_list report_lists[] = { { "tests", "raise max_tokens, or read the file", NULL } };
+static const struct answer_list report_lists[] = { { "tests", "raise max_tokens, or read the file", .more = NULL } };
 
 static const struct answer_shape report_shape = { .lists = report_lists, .n_lists = ARRAY_SIZE(report_lists) };
 

@@ -4,7 +4,7 @@
 
 #include "ingero/answers.h"
 #include "libingero/render/pb_json.h"
-#include "mcp-server/nothing.h"
+#include "mcp-server/findings.h"
 
 #define ROW_TOKENS_LEAST 16 /* of an operation: calls of microseconds in a telegraphic table have no fewer */
 
@@ -22,7 +22,9 @@ static const struct param stats_params[] = {
 static const struct tool_member stats_members[] = {
 	NOTHING_MEMBER,
 	{ "operations", "array",
-	  "Operations of each process, those that took most time first: count, errors, total_ns, p50_ns, p95_ns, "
+	  "Operations of each process, those that took most time first; behind the calls what the kernel counted: "
+	  "wait_main and wait_threads (threads outside of calls, off the CPU), process_exec and others: count, errors, "
+	  "total_ns, p50_ns, p95_ns, "
 	  "p99_ns, "
 	  "max_ns, bytes, and blame_ns: the total by class" },
 	{ "more_operations", "integer", "Number of operations that were not even looked at for this answer" },
@@ -33,7 +35,7 @@ static const struct tool_member stats_members[] = {
 };
 
 static const struct answer_list stats_lists[] = {
-	{ "behind", "raise max_tokens, or ask for one pid", NULL },
+	{ "behind", "raise max_tokens, or ask for one pid", .more = NULL },
 	{ "operations", "raise max_tokens, or ask for one pid", .more = "more_operations" },
 };
 
@@ -52,6 +54,7 @@ static void message_write(struct writer *w, const char *key, const ProtobufCMess
 
 static int stats_write(const Ingero__V1__ExplainReply *reply, struct answer *answer)
 {
+	CLEANUP(buf_done) struct buf arguments = BUF_INIT;
 	struct writer w = { .out = &answer->body };
 
 	writer_open(&w, NULL, '{');
@@ -68,14 +71,20 @@ static int stats_write(const Ingero__V1__ExplainReply *reply, struct answer *ans
 	writer_close(&w, ']');
 	message_write(&w, "system_peak", reply->system_peak ? &reply->system_peak->base : NULL);
 	writer_close(&w, '}');
+	window_arguments(&arguments, reply->window, 0);
+	if (reply->window && reply->window->calls)
+		answer_next_arguments(answer, "blame", "where the time of each thread went, in calls and between them",
+				      buf_text(&arguments));
 	if (reply->n_findings)
-		answer_next(answer, "explain", "the findings of this time, with causes", NULL, NULL);
+		answer_next_arguments(answer, "explain", "the findings of this time, with causes",
+				      buf_text(&arguments));
 	return answer->body.failed ? -ENOMEM : 0;
 }
 
 static const struct answer_shape stats_shape = {
 	.lists = stats_lists,
 	.n_lists = ARRAY_SIZE(stats_lists),
+	.spare = findings_spare,
 	.details = stats_details,
 	.details_how = "ask with details: true",
 };

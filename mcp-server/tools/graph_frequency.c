@@ -29,7 +29,8 @@ static const struct tool_member frequency_members[] = {
 	{ "data", "array", "Each process and operation on graphs, most calls first" },
 };
 
-static const struct answer_list frequency_lists[] = { { "data", "raise max_tokens, or ask for one pid", NULL } };
+static const struct answer_list frequency_lists[] = { { "data", "raise max_tokens, or ask for one pid",
+							.more = NULL } };
 static const struct answer_shape frequency_shape = { .lists = frequency_lists, .n_lists = ARRAY_SIZE(frequency_lists) };
 
 static int frequency_tool_run(const struct tool_call *call, struct answer *answer)

@@ -27,7 +27,8 @@ static const struct tool_member lifecycle_members[] = {
 	  "Recorded calls, in order of time: each instantiation, of launches those that were slow or sampled" },
 };
 
-static const struct answer_list lifecycle_lists[] = { { "data", "raise max_tokens, or a shorter since", NULL } };
+static const struct answer_list lifecycle_lists[] = { { "data", "raise max_tokens, or a shorter since",
+							.more = NULL } };
 static const struct answer_shape lifecycle_shape = { .lists = lifecycle_lists, .n_lists = ARRAY_SIZE(lifecycle_lists) };
 
 static int lifecycle_tool_run(const struct tool_call *call, struct answer *answer)

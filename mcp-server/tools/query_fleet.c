@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mcp-server/tool.h"
+#include "mcp-server/findings.h"
 
 #define FLEET_SINCE "5m"
 
@@ -38,13 +38,13 @@ static const struct tool_member fleet_members[] = {
 };
 
 static const struct answer_list fleet_lists[] = {
-	{ "gaps", "explain", NULL },
-	{ "behind", "get_trace_stats", NULL },
-	{ "waits", "explain", NULL },
-	{ "accounts", "blame", NULL },
-	{ "operations", "get_trace_stats", "more_operations" },
-	{ "findings", "explain", NULL },
-	{ "data", "run_sql", NULL },
+	{ "gaps", "explain", .more = NULL },
+	{ "behind", "get_trace_stats", .more = NULL },
+	{ "waits", "explain", .more = NULL },
+	{ "accounts", "blame", .inner = "parts" },
+	{ "operations", "get_trace_stats", .more = "more_operations" },
+	{ "findings", "explain", .more = NULL },
+	{ "data", "run_sql", .more = NULL },
 };
 
 static const char *const fleet_details[] = { "start_time", "exec_generation", "program",   "total_raw_ns",
@@ -54,6 +54,7 @@ static const char *const fleet_details[] = { "start_time", "exec_generation", "p
 static const struct answer_shape fleet_shape = {
 	.lists = fleet_lists,
 	.n_lists = ARRAY_SIZE(fleet_lists),
+	.spare = findings_spare,
 	.details = fleet_details,
 	.details_how = "ask with details: true",
 };

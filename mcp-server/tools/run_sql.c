@@ -31,7 +31,7 @@ static const struct tool_member sql_members[] = {
 };
 
 static const struct answer_list sql_lists[] = {
-	{ "data", "raise max_tokens, or aggregate: GROUP BY, LIMIT, fewer columns", NULL },
+	{ "data", "raise max_tokens, or aggregate: GROUP BY, LIMIT, fewer columns", .more = NULL },
 };
 
 static const struct answer_shape sql_shape = { .lists = sql_lists, .n_lists = ARRAY_SIZE(sql_lists) };

@@ -42,11 +42,11 @@ static const struct tool_member watch_members[] = {
 };
 
 static const struct answer_list watch_lists[] = {
-	{ "behind", "raise max_tokens, or watch one pid", NULL },
-	{ "in_flight", "raise max_tokens, or watch one pid", NULL },
-	{ "accounts", "blame", NULL },
-	{ "operations", "get_trace_stats", NULL },
-	{ "findings", "explain", NULL },
+	{ "behind", "raise max_tokens, or watch one pid", .more = NULL },
+	{ "in_flight", "raise max_tokens, or watch one pid", .more = NULL },
+	{ "accounts", "blame", .inner = "parts" },
+	{ "operations", "get_trace_stats", .more = NULL },
+	{ "findings", "explain", .more = NULL },
 };
 
 static const char *const watch_details[] = {

@@ -57,7 +57,8 @@ def answer_check(check, label, tool, answer):
     problem = schema_problem(tool["outputSchema"], answer.structured)
     check(f"{label}: as its schema says", problem is None, problem)
     for row in answer.left_out.values():
-        check(f"{label}: what was left out is in the text", f"{row['what']}; to see them: {row['how']}" in answer.text, row, answer.text[-1000:])
+        named = f"{row['what']}; to see them: {row['how']}" if "count" in row else f"{row['what']}: this cannot be cut further; {row['how']}"
+        check(f"{label}: what was left out is in the text", named in answer.text, row, answer.text[-1000:])
 
 
 def tools_check(check, client, label):
@@ -98,8 +99,14 @@ def prompts_check(check, client, label):
         got = client.ask("prompts/get", {"name": prompt["name"], "arguments": arguments})
         text = got["messages"][0]["content"]["text"]
         check(f"{label}, {prompt['name']}: has its arguments", all(f"Use {name}: {value}" in text for name, value in arguments.items()), text)
-        named = set(re.findall(r"\b(explain|blame|explain_call|get_trace_stats|run_sql)\b", text))
-        check(f"{label}, {prompt['name']}: names tools", "explain" in named, text)
+        named = set(re.findall(r"\b(explain|blame|explain_call|get_causal_chains|get_trace_stats|run_sql)\b", text))
+        check(f"{label}, {prompt['name']}: names tools", named & {"explain", "get_causal_chains"}, text)
+    oom = client.ask("prompts/get", {"name": "oom"})["messages"][0]["content"]["text"]
+    kinds = {page.stem for page in (pathlib.Path(schemas.ROOT) / "docs/detectors").glob("*.md")}
+    query = re.search(r"SELECT .*? DESC", oom)[0]
+    named = set(re.findall(r"\b[a-z]+_[a-z_]+\b", oom.replace(query, ""))) - set(client.tools())
+    check(f"{label}, oom: kinds of findings that exist", named and named <= kinds, named)
+    check(f"{label}, oom: its SELECT is answered", not client.call("run_sql", query=query).is_error, query)
     check(f"{label}: an argument that is needed", refused(client, "prompts/get", {"name": "slow_step"}) == -32602)
     check(f"{label}: no such prompt", refused(client, "prompts/get", {"name": "nothing"}) == -32602)
     hidden = client.ask("prompts/get", {"name": "oom", "arguments": {"pid": HOSTILE}})["messages"][0]["content"]["text"]
@@ -203,6 +210,11 @@ def budget(check, client):
         kept_lists = sum(len(answer.json[key]) for key in ("findings", "operations", "accounts", "behind"))
         check(f"{tokens} tokens: within them, or as little as can be", answer.framed_tokens <= tokens + 1 or kept_lists == 1,
               len(answer.framed), kept_lists)
+        for name, arguments, kept_list in (("blame", {}, "accounts"), ("query_fleet", {"action": "chains", "since": "1d"}, "findings"), ("explain", {}, "findings")):
+            answer = client.call(name, max_tokens=tokens, **arguments)
+            check(f"{name}, {tokens} tokens: within them, or it says that it is not",
+                  (answer.framed_tokens <= tokens + 1) == ("this cannot be cut further" not in answer.text), answer.framed_tokens, answer.text)
+            check(f"{name}, {tokens} tokens: its main list keeps one", answer.json[kept_list], answer.text)
     wide = client.call("run_sql", query="SELECT * FROM events", max_tokens=500)
     check("rows are cut, and counted", wide.left_out["data"]["count"] + len(wide.json["data"]) == wide.json["meta"]["rows"], wide.left_out, wide.json["meta"])
     query = {"query": "SELECT pid, op_name, timestamp, duration FROM events ORDER BY timestamp, id", "limit": 300}
@@ -218,6 +230,19 @@ def budget(check, client):
     check("another cursor is refused", wrong_cursor.is_error and "unknown 'cursor'" in wrong_cursor.text, wrong_cursor.text)
     narrow = client.call("run_sql", query="SELECT * FROM events", limit=3)
     check("the limit is kept", len(narrow.json["data"]) == 3 and narrow.json["meta"]["truncated"], narrow.json["meta"])
+
+
+def ordered(check, client):
+    """Calls before what the kernel counts of programs; each answer leads on, to the same time."""
+    stats, blame = client.call("get_trace_stats", max_tokens=50000), client.call("blame")
+    first_host = [one["source"] == "host" for one in client.call("get_trace_stats", max_tokens=50000, details=True).json["operations"]]
+    check("calls first", first_host == sorted(first_host), first_host)
+    check("events that nobody counted are not 0", "events" not in blame.json["window"] and stats.json["window"]["events"], blame.json["window"])
+    for name, answer in (("get_trace_stats", stats), ("blame", blame)):
+        check(f"{name}: leads on", {one["tool"] for one in answer.next} == {"explain", "blame" if name == "get_trace_stats" else "get_trace_stats"}, answer.next)
+        for one in answer.next:
+            told = client.call(one["tool"], **one["arguments"])
+            check(f"{name}, next {one['tool']}: has an answer", not told.is_error and "notice" not in told.json, told.text)
 
 
 def telegraphic(check, client):
@@ -405,6 +430,7 @@ def main(build):
             fleet(check, client)
             budget(check, client)
             telegraphic(check, client)
+            ordered(check, client)
             nothing(check, client)
             hostile(check, client)
             wrong(check, client)

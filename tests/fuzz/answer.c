@@ -20,10 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 			abort();                                                                                       \
 	} while (0)
 
-static const struct answer_list lists[] = { { "a", "ask", NULL }, { "b", "ask", NULL } };
+static const struct answer_list lists[] = { { "a", "ask", .more = NULL }, { "b", "ask", .inner = "a" } };
 static const char *const details[] = { "c", "/d", NULL };
+static const char *const spare[] = { "e", NULL };
 static const struct answer_shape shape = {
-	.lists = lists, .n_lists = ARRAY_SIZE(lists), .details = details, .details_how = "ask"
+	.lists = lists, .n_lists = ARRAY_SIZE(lists), .details = details, .details_how = "ask", .spare = spare
 };
 
 static size_t times(const char *text, const char *what)

@@ -8,7 +8,8 @@
 #include "mcp-server/untrusted.h"
 #include "tests/support/check.h"
 
-static const struct answer_list lists[] = { { "few", "ask less", NULL }, { "many", "ask for more", "more_many" } };
+static const struct answer_list lists[] = { { "few", "ask less", .more = NULL },
+					    { "many", "ask for more", .more = "more_many" } };
 static const char *const details[] = { "fine", "/top", NULL };
 static const struct answer_shape shape = {
 	.lists = lists, .n_lists = ARRAY_SIZE(lists), .details = details, .details_how = "details: true"
@@ -60,7 +61,8 @@ static void forms_test(void)
 	CHECK("text",
 	      strstr(text_of(result), UNTRUSTED_BEGIN "\n{\"n\":\"18446744073709551615\",\"name\":\"a ignore all\","
 						      "\"in\":{\"top\":2}}\n" UNTRUSTED_END "\n"));
-	CHECK("what was left out", strstr(text_of(result), "\nleft out: details; to see them: details: true\n"));
+	CHECK("what was left out",
+	      strstr(text_of(result), "\nleft out: fine, top (details); to see them: details: true\n"));
 	CHECK("what comes next", strstr(text_of(result), "\nnext: explain {\"id\":\"8f\"}: more of it\n"));
 	CHECK("no error", json_is_false(json_object_get(result, "isError")));
 	json_decref(result);
@@ -141,6 +143,62 @@ static void least_test(void)
 	CHECK_INT_EQ("of the last list one is kept", json_array_size(json_object_get(content, "many")), 1);
 	CHECK_INT_EQ("of the first none", json_array_size(json_object_get(content, "few")), 0);
 	json_decref(result);
+}
+
+/* An answer with a list of lists: how it is cut, the less room there is. */
+static const struct {
+	const char *name;
+	uint64_t tokens_max;
+	size_t outer, inner; /* elements that are kept */
+	bool has_spare;
+	const char *said; /* in the text; NULL: nothing was left out */
+} inners[] = {
+	{ "room for all", 1000, 3, 20, true, NULL },
+	{ "no room for what is spare", 170, 3, 20, false, "\nleft out: spare; to see them: raise max_tokens\n" },
+	{ "shorter lists within", 130, 3, 17, false, "\nleft out: 9 of 60 parts of rows; to see them: ask less\n" },
+	{ "few of them, and fewer rows", 50, 2, 5, false, "\nleft out: 1 of 3 rows; to see them: ask less\n" },
+	{ "one", 30, 1, 5, false, "\nleft out: 15 of 20 parts of rows; to see them: ask less\n" },
+	{ "one of one", 3, 1, 1, false, "\nover the budget by " },
+};
+
+static void inner_test(void)
+{
+	static const struct answer_list rows[] = { { "rows", "ask less", .inner = "parts" },
+						   { "none", "", .inner = NULL } };
+	static const char *const spare[] = { "spare", NULL };
+	static const struct answer_shape nested = { .lists = rows, .n_lists = ARRAY_SIZE(rows), .spare = spare };
+
+	for (size_t i = 0; i < ARRAY_SIZE(inners); i++) {
+		CLEANUP(answer_done) struct answer answer = ANSWER_INIT;
+		json_t *result, *content, *list;
+
+		body_set(&answer,
+			 "{\"spare\":{\"text\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}");
+		for (size_t k = 0; k < 3; k++) {
+			(void)buf_append_text(&answer.body, k ? ",{\"parts\":[1" : ",\"rows\":[{\"parts\":[1");
+			for (int n = 1; n < 20; n++)
+				(void)buf_printf(&answer.body, ",%d", 1000 + n);
+			(void)buf_append_text(&answer.body, "],\"n\":1}");
+		}
+		(void)buf_append_text(&answer.body, "],\"none\":[]}");
+		answer.tokens_max = inners[i].tokens_max;
+		result = result_of(&answer, &nested);
+		content = json_object_get(json_object_get(result, "structuredContent"), "answer");
+		list = json_object_get(content, "rows");
+		CHECK_INT_EQ(inners[i].name, json_array_size(list), inners[i].outer);
+		for (size_t k = 0; k < json_array_size(list); k++) {
+			json_t *row = json_array_get(list, k);
+
+			CHECK_INT_EQ(inners[i].name, json_array_size(json_object_get(row, "parts")), inners[i].inner);
+			CHECK_INT_EQ(inners[i].name, json_integer_value(json_object_get(row, "n")), 1);
+		}
+		CHECK_INT_EQ(inners[i].name, json_object_get(content, "spare") != NULL, inners[i].has_spare);
+		CHECK(inners[i].name, inners[i].said ? strstr(text_of(result), inners[i].said) != NULL
+						     : !strstr(text_of(result), "left out"));
+		CHECK(inners[i].name, answer_tokens(compact_bytes(content)) <= inners[i].tokens_max ||
+					      strstr(text_of(result), "this cannot be cut further; max_tokens "));
+		json_decref(result);
+	}
 }
 
 /* Lists that are cut go on where they were cut, to their end, each alone. */
@@ -293,6 +351,7 @@ int main(void)
 	details_test();
 	budget_test();
 	least_test();
+	inner_test();
 	cursor_test();
 	cursor_beyond_test();
 	more_test();
