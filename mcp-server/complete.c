@@ -57,7 +57,7 @@ static void sql_offer(struct rpc_call *call, struct ingero *ingero, const char *
 static void findings_offer(struct ingero *ingero, bool is_calls, struct completion *c)
 {
 	CLEANUP(ingero_explanation_done) struct ingero_explanation explanation = { .reply = NULL };
-	const struct ingero_explain_wish wish = { .is_whole = true };
+	const struct ingero_explain_wish wish = { .is_whole = true, .without_kept = true };
 
 	if (ingero_explain(ingero, &wish, &explanation) < 0)
 		return;

@@ -25,6 +25,7 @@ static int explain_ask(struct ingero *ingero, const struct ingero_explain_wish *
 	request.last_calls = wish->last_calls;
 	request.per_process = wish->per_process;
 	request.operations_max = wish->operations_max;
+	request.without_kept = wish->without_kept;
 	if (wish->id)
 		request.id = (char *)(uintptr_t)wish->id;
 	r = ingero_call(ingero, "ingero.v1.Query.Explain", &request.base, DEADLINE_MS, &reply);

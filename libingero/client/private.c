@@ -139,7 +139,7 @@ static int fork_child(const struct child_start *start, pid_t *ret_pid)
  * itself, when nothing is executed any more: a process that executes as a user can be traced by that user, and would
  * still have root's environment and descriptors.
  */
-static void become_write(const struct ingero_options *options, char *text, size_t room)
+static void daemon_user_write(const struct ingero_options *options, char *text, size_t room)
 {
 	(void)snprintf(text, room, "%u:%u:%d", options->daemon_uid, options->daemon_gid, getpid());
 }
@@ -229,7 +229,7 @@ int private_start(const struct ingero_options *options, char *error, size_t erro
 	its_fd = fds[1];
 
 	(void)snprintf(fd_text, sizeof(fd_text), "%d", its_fd);
-	become_write(options, become, sizeof(become));
+	daemon_user_write(options, become, sizeof(become));
 	r = build_args(options, path, become, fd_text, args);
 	if (r == 0)
 		r = start_child(path, args, its_fd, ret_daemon);

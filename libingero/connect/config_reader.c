@@ -21,7 +21,7 @@
  * Root reads its own file as root; another user's file as the user who typed sudo, or as nobody, which the process
  * becomes itself (libingero/client/private.c has the reason). Return: whether it has to
  */
-static bool become_write(const struct caller *caller, uid_t owner, pid_t parent, char *text, size_t room)
+static bool reader_user_write(const struct caller *caller, uid_t owner, pid_t parent, char *text, size_t room)
 {
 	(void)snprintf(text, room, "%u:%u:%d", caller->is_sudo ? caller->uid : NOBODY,
 		       caller->is_sudo ? caller->gid : NOBODY, parent);
@@ -35,7 +35,7 @@ __attribute__((noreturn)) static void daemon_run(const char *daemon, const char 
 	char become[48];
 
 	if ((error_fd < 0 || dup2(error_fd, STDERR_FILENO) >= 0) && dup2(fd, STDIN_FILENO) >= 0) {
-		if (become_write(&caller, owner, getppid(), become, sizeof(become)))
+		if (reader_user_write(&caller, owner, getppid(), become, sizeof(become)))
 			(void)execl(daemon, "ingero-collectord", "--become", become, option, name, NULL);
 		else
 			(void)execl(daemon, "ingero-collectord", option, name, NULL);

@@ -47,7 +47,7 @@ const struct demo_row *demo_find(const char *name)
 }
 
 /* Return: 0 or -errno */
-static int directory_make(struct demo_file *file)
+static int demo_directory_make(struct demo_file *file)
 {
 	if (!mkdtemp(file->directory))
 		return -errno;
@@ -72,7 +72,7 @@ int demo_file_make(struct demo_file *file, const struct caller *caller)
 	r = caller_files_begin(caller, &before);
 	if (r < 0)
 		return r;
-	r = directory_make(file);
+	r = demo_directory_make(file);
 	caller_files_end(&before);
 	if (r < 0)
 		demo_file_done(file);

@@ -31,6 +31,7 @@ static int chains_tool_run(const struct tool_call *call, struct answer *answer)
 	const struct chains_arguments *a = call->arguments;
 	Ingero__V1__Span span = window_span(&a->window, 0, clock_now_unix_ns());
 	const struct ingero_explain_wish wish = {
+		.without_kept = true,
 		.from_unix_ns = span.from_unix_ns,
 		.to_unix_ns = span.to_unix_ns,
 		.is_whole = true,

@@ -68,6 +68,7 @@ static void explain_last_fill(union question_request *q, const struct subject *s
 	q->explain.last_calls = 3;
 	q->explain.findings_max = 2;
 	q->explain.operations_max = 2;
+	q->explain.without_kept = true;
 }
 
 static void explain_all_fill(union question_request *q, const struct subject *subject)
@@ -284,6 +285,7 @@ static const char *const known_fields[] = {
 	EXPLAIN " id",
 	EXPLAIN " findings_max",
 	EXPLAIN " operations_max",
+	EXPLAIN " without_kept",
 	BLAME " span",
 	BLAME " pids",
 	BLAME " op",

@@ -184,6 +184,8 @@ static int window_set(struct explain *e, const struct read_window *window)
 	reader_calls_count(window, &e->window);
 	reader_bounds_tell(&e->figures, &e->window);
 	e->reply.window = &e->window;
+	if (e->request->without_kept)
+		return 0;
 	e->window.events_told_case = INGERO__V1__WINDOW__EVENTS_TOLD_EVENTS;
 	return calls_kept(e->job->reader, &filter, &e->window.events);
 }

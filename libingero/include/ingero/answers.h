@@ -25,6 +25,7 @@ struct ingero_explain_wish {
 	size_t n_pids;		 /* 0: all that the caller may see */
 	bool per_process;	 /* adds the operations of every process */
 	uint32_t operations_max; /* 0: as many as a reply has room for */
+	bool without_kept;	 /* window.events is not counted, which is faster */
 };
 
 struct ingero_explanation {
