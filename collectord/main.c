@@ -435,8 +435,10 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && strcmp(argv[1], "--become") == 0) { /* libingero/client/private.c */
 		status = privilege_leave(argv[2]);
-		if (status < 0)
-			return log_err(1, "cannot become user '%s': %s", argv[2], strerror(-status));
+		if (status < 0) {
+			(void)log_err(status, "cannot become user '%s'", argv[2]);
+			return 1;
+		}
 		setup.argc -= 2;
 		setup.argv += 2;
 	}
