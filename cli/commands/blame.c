@@ -77,7 +77,7 @@ static int blame_run(const void *fields, const struct options_rest *rest)
 		return COMMAND_FAILED; /* it has printed the error */
 
 	span = window_resolve(&f->window, f->dbs.n ? 0 : BLAME_SINCE_DEFAULT_NS, now_unix_ns);
-	r = account_ask(ingero, &span, f->pids.items, f->pids.n, f->op, &reply);
+	r = account_ask(ingero, &span, f->pids.items, f->pids.n, f->op, 0, &reply);
 	if (r < 0)
 		output_error("%s", ingero_why(ingero, r));
 	else if (f->is_json)

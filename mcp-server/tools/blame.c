@@ -6,6 +6,7 @@
 #include "libingero/render/pb_json.h"
 #include "mcp-server/nothing.h"
 
+#define ACCOUNT_TOKENS_LEAST 40 /* of a thread with two parts, in a telegraphic table */
 #define BLAME_SINCE_NS (3600 * NSEC_PER_SEC)
 
 struct blame_arguments {
@@ -34,7 +35,7 @@ static const struct tool_member blame_members[] = {
 
 static const struct answer_list blame_lists[] = {
 	{ "gaps", "narrow since or from and to", .more = NULL },
-	{ "accounts", "raise max_tokens, or ask for one pid", .inner = "parts" },
+	{ "accounts", "raise max_tokens, or ask for one pid", .more = "more_accounts", .inner = "parts" },
 };
 
 static const char *const blame_details[] = { "start_time", "exec_generation", "program", "steps", "gpu", NULL };
@@ -57,6 +58,12 @@ static void blame_next(const Ingero__V1__BlameReply *reply, struct answer *answe
 	answer_next_arguments(answer, "get_trace_stats", "its operations: counts, times, errors", buf_text(&arguments));
 }
 
+/* No fewer than fit the budget. */
+static uint32_t accounts_that_fit(const struct answer *answer)
+{
+	return answer->cursor_at + (uint32_t)(answer->tokens_max / ACCOUNT_TOKENS_LEAST) + 1;
+}
+
 static int blame_tool_run(const struct tool_call *call, struct answer *answer)
 {
 	const struct blame_arguments *a = call->arguments;
@@ -71,7 +78,9 @@ static int blame_tool_run(const struct tool_call *call, struct answer *answer)
 	ingero = tool_connect(call, answer);
 	if (!ingero)
 		return -EINVAL;
-	r = tool_asked(ingero, account_ask(ingero, &span, a->pids.items, a->pids.n, a->op, &reply), answer);
+	r = tool_asked(ingero,
+		       account_ask(ingero, &span, a->pids.items, a->pids.n, a->op, accounts_that_fit(answer), &reply),
+		       answer);
 	if (r < 0)
 		return r;
 	pb_json_append(&answer->body, &reply->base);

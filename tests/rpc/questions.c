@@ -91,6 +91,7 @@ static void blame_op_fill(union question_request *q, const struct subject *subje
 {
 	blame_fill(q, subject);
 	q->blame.op = (char *)(uintptr_t) "cudaMalloc";
+	q->blame.accounts_max = 2;
 }
 
 static void events_fill(union question_request *q, const struct subject *subject)
@@ -289,6 +290,7 @@ static const char *const known_fields[] = {
 	BLAME " span",
 	BLAME " pids",
 	BLAME " op",
+	BLAME " accounts_max",
 	EVENTS " span",
 	EVENTS " pids",
 	EVENTS " op",

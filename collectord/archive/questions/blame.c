@@ -14,7 +14,7 @@
 #include "archive/tables/unknown_op.h"
 #include "ingero/v1/ingero.pb-c.h"
 
-#define ACCOUNTS_MOST 1000
+#define ACCOUNTS_MOST 1000u
 #define SOURCES_MOST 64 /* maximum operations of one name */
 
 struct blame {
@@ -56,8 +56,9 @@ static int blame_scope_set(struct blame *b)
 static int blame_accounts_set(struct blame *b)
 {
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
+	size_t most = b->request->accounts_max;
 	const struct accounts_query query = { .which = ACCOUNTS_EVERY_THREAD,
-					      .most = ACCOUNTS_MOST,
+					      .most = most ? MIN(most, ACCOUNTS_MOST) : ACCOUNTS_MOST,
 					      .ops = b->n_ops ? b->ops : NULL,
 					      .n_ops = b->n_ops };
 	struct accounts_answer answer = { .n = 0 };

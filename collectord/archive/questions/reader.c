@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,10 +203,18 @@ static int paths_receive(void)
 	return n_files ? 0 : -ECANCELED;
 }
 
+#define KEPT_BYTES (32 << 20)
+
 static int reader_prepare(void)
 {
 	int r;
 
+	/*
+	 * Memory of one row of figures is taken again for the next: the kernel would have to clear it each time. Both
+	 * are far below what a reader may take.
+	 */
+	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	late_prime(); /* before the paths, which may come later (children/spare.h) */
 	r = paths_receive();
 	if (r < 0)

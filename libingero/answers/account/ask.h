@@ -12,4 +12,4 @@
  * Return: as ingero_call()
  */
 int account_ask(struct ingero *ingero, Ingero__V1__Span *span, const uint32_t *pids, size_t n_pids, const char *op,
-		Ingero__V1__BlameReply **ret);
+		uint32_t accounts_max, Ingero__V1__BlameReply **ret);
