@@ -18,6 +18,7 @@
 #include "base/option.h"
 #include "mcp-server/http_answer.h"
 #include "mcp-server/method.h"
+#include "mcp-server/server.h"
 #include "web/certificate.h"
 #include "web/front.h"
 #include "web/token.h"
@@ -28,10 +29,17 @@
 /* More than the front lets in: the library still ends some that the front has ended. */
 #define LIBRARY_CONNECTIONS_MAX (4u * FRONT_CONNECTIONS_MAX)
 
+static const char add_command[] =
+#define ADD_HTTP(command) command
+#include "mcp-server/editors.def"
+	;
+
 struct http {
 	struct workers *workers;
 	struct web_token token;
 	struct MHD_Daemon *library;
+	char token_path[PATH_MAX]; /* "": the token is of the environment */
+	char cert_path[PATH_MAX];
 };
 
 /* A request as it comes. */
@@ -197,6 +205,16 @@ static enum MHD_Result message_answer(struct http *http, struct buf *body, struc
 
 /* ---- the library's calls ---- */
 
+/* A refusal whose status has a header of its own. */
+static enum MHD_Result http_refuse(struct MHD_Connection *connection, unsigned int status, const char *header,
+				   const char *value, const char *sentence)
+{
+	CLEANUP(buf_done) struct buf body = BUF_INIT;
+
+	rpc_error_append(&body, "", RPC_INVALID, sentence, "");
+	return http_reply(connection, status, &body, header, value);
+}
+
 /* What is refused by its head alone. Return: whether a reply was queued, with *ret */
 static bool head_refuse(const struct http *http, struct MHD_Connection *connection, const char *url, const char *method,
 			enum MHD_Result *ret)
@@ -207,9 +225,12 @@ static bool head_refuse(const struct http *http, struct MHD_Connection *connecti
 		*ret = http_reply_error(connection, MHD_HTTP_NOT_FOUND, "", RPC_INVALID,
 					"unknown path; send messages to " PATH);
 	else if (!web_token_matches(&http->token, header_of(connection, "Authorization")))
-		*ret = http_reply_nothing(connection, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer");
+		*ret = http_refuse(
+			connection, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer",
+			"the token is missing or another one; send the header 'Authorization: Bearer TOKEN'");
 	else if (strcmp(method, MHD_HTTP_METHOD_POST) != 0)
-		*ret = http_reply_nothing(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", MHD_HTTP_METHOD_POST);
+		*ret = http_refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", MHD_HTTP_METHOD_POST,
+				   "a message is a POST; this server has no stream of its own and no sessions");
 	else if (!type || !media_is(type, "application/json"))
 		*ret = http_reply_error(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "", RPC_INVALID,
 					"Content-Type is not application/json");
@@ -295,38 +316,40 @@ static int kept_path(const char *name, char *path, size_t room, char *error)
 	return 0;
 }
 
-static int token_find(const struct http_wish *wish, struct web_token *token, char *error)
+static int token_find(const struct http_wish *wish, struct http *http, char *error)
 {
 	const char *text = getenv(TOKEN_VARIABLE);
-	char path[PATH_MAX], why[WEB_ERROR_BYTES];
+	char why[WEB_ERROR_BYTES];
 	bool is_new;
 	int r;
 
-	if (wish->token_path)
-		return web_token_read(wish->token_path, error, token);
+	if (wish->token_path) {
+		(void)snprintf(http->token_path, sizeof(http->token_path), "%s", wish->token_path);
+		return web_token_read(wish->token_path, error, &http->token);
+	}
 	if (text && *text) {
-		r = web_token_set(text, why, token);
+		r = web_token_set(text, why, &http->token);
 		if (r < 0)
 			(void)snprintf(error, WEB_ERROR_BYTES, TOKEN_VARIABLE ": %.400s", why);
 		(void)unsetenv(TOKEN_VARIABLE); /* daemons that are started need not know it */
 		return r;
 	}
-	r = kept_path("mcp-token", path, sizeof(path), error);
+	r = kept_path("mcp-token", http->token_path, sizeof(http->token_path), error);
 	if (r == 0)
-		r = web_token_keep(path, error, token, &is_new);
-	if (r == 0)
-		(void)dprintf(STDERR_FILENO, "token: in %s\n", path);
+		r = web_token_keep(http->token_path, error, &http->token, &is_new);
 	return r;
 }
 
-static int tls_find(const struct http_wish *wish, char *fingerprint, SSL_CTX **ret, char *error)
+static int tls_find(const struct http_wish *wish, struct http *http, char *fingerprint, SSL_CTX **ret, char *error)
 {
-	char cert[PATH_MAX], key[PATH_MAX], host[64] = "";
+	char *cert = http->cert_path, key[PATH_MAX], host[64] = "";
 	int r;
 
-	if (wish->cert_path)
+	if (wish->cert_path) {
+		(void)snprintf(cert, sizeof(http->cert_path), "%s", wish->cert_path);
 		return web_tls_new(wish->cert_path, wish->key_path, error, fingerprint, ret);
-	r = kept_path("mcp-cert.pem", cert, sizeof(cert), error);
+	}
+	r = kept_path("mcp-cert.pem", cert, sizeof(http->cert_path), error);
 	if (r == 0)
 		r = kept_path("mcp-key.pem", key, sizeof(key), error);
 	(void)gethostname(host, sizeof(host) - 1);
@@ -335,6 +358,33 @@ static int tls_find(const struct http_wish *wish, char *fingerprint, SSL_CTX **r
 	if (r == 0)
 		r = web_certificate_keep(cert, key, *host ? host : NULL, error);
 	return r < 0 ? r : web_tls_new(cert, key, error, fingerprint, ret);
+}
+
+/*
+ * Where the server is, whom it answers, and how a program gets there: what nobody can be asked to guess. The address of
+ * all addresses is none to connect to: clients take the name of the machine, which the certificate has.
+ */
+static void start_tell(const struct http *http, const struct front *front, const char *machine, bool is_all,
+		       const char *fingerprint)
+{
+	const char *name = front_name(front), *path = http->token_path;
+	char url[256], token[PATH_MAX + 16] = "$" TOKEN_VARIABLE;
+
+	(void)snprintf(url, sizeof(url), "https://%s%s" PATH, is_all ? machine : name,
+		       is_all ? strrchr(name, ':') : "");
+	if (*path) {
+		(void)snprintf(token, sizeof(token), "$(cat '%s')", path);
+		(void)dprintf(STDERR_FILENO, "token: in %s\n", path);
+	}
+	(void)dprintf(STDERR_FILENO, "listening: %s\ncertificate file: %s\n", url, http->cert_path);
+	if (!front_is_loopback(front))
+		(void)dprintf(STDERR_FILENO,
+			      "warning: other machines reach %s; whoever has the token sees what you may see\n", name);
+	(void)dprintf(STDERR_FILENO,
+		      "to connect: export NODE_EXTRA_CA_CERTS='%s'; %s " SERVER_NAME
+		      " %s --header \"Authorization: Bearer %s\" (docs/editors.md has other programs)\n"
+		      "certificate: SHA-256 %s\n",
+		      http->cert_path, add_command, url, token, fingerprint);
 }
 
 /* Until SIGINT or SIGTERM, which other threads do not take. */
@@ -369,8 +419,7 @@ static int front_serve(struct http *http, const struct http_wish *wish, SSL_CTX 
 	(void)sigaddset(&signals, SIGINT);
 	(void)sigaddset(&signals, SIGTERM);
 	stop = signalfd(-1, &signals, SFD_CLOEXEC);
-	(void)dprintf(STDERR_FILENO, "listening: https://%s" PATH "\ncertificate: SHA-256 %s\n", front_name(front),
-		      fingerprint);
+	start_tell(http, front, machine, rules.takes_addresses, fingerprint);
 	r = front_run(front, stop);
 	front_close(front);
 	if (r < 0)
@@ -393,17 +442,17 @@ int http_serve(const struct http_wish *wish, char *error)
 	char fingerprint[WEB_FINGERPRINT_BYTES];
 	struct http http = { .workers = NULL };
 	SSL_CTX *tls = NULL;
+	const char *fault;
 	int r;
 
-	if (!front_address_is_valid(wish->address)) {
-		(void)snprintf(error, WEB_ERROR_BYTES,
-			       "'--http' takes PORT, :PORT, 127.0.0.1:PORT or [::1]:PORT, not %s",
-			       option_quote(wish->address).text);
+	fault = front_address_fault(wish->address);
+	if (fault) {
+		(void)snprintf(error, WEB_ERROR_BYTES, "'--http' %s, not %s", fault, option_quote(wish->address).text);
 		return -EINVAL;
 	}
-	r = token_find(wish, &http.token, error);
+	r = token_find(wish, &http, error);
 	if (r == 0)
-		r = tls_find(wish, fingerprint, &tls, error);
+		r = tls_find(wish, &http, fingerprint, &tls, error);
 	if (r < 0)
 		return r;
 	end_signals_block();

@@ -16,10 +16,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/parse.h"
 #include "web/token.h"
 
 #define DRAIN_NS NSEC_PER_SEC
-#define EVICT_MS 200	  /* for the place of an idle connection to become free */
+#define EVICT_MS 200 /* for the place of an idle connection to become free */
+#define PORT_MAX 65535
 #define PIECE_BYTES 16384 /* read at once; what waits for its reader is no more */
 
 struct front {
@@ -426,15 +428,18 @@ int front_run(struct front *front, int stop_fd)
 
 /* ---- the address ---- */
 
-/* "HOST:PORT", where a missing host is loopback. Return: 0 or -EINVAL */
+/* "HOST:PORT", where a missing host is loopback. Return: 0, -EINVAL, -ERANGE: no port has that number */
 static int address_split(const char *address, char *host, size_t room, const char **ret_port)
 {
 	const char *colon = strrchr(address, ':');
 	size_t n = colon ? (size_t)(colon - address) : 0;
+	uint64_t number;
 
 	*ret_port = colon ? colon + 1 : address;
 	if (!**ret_port || strspn(*ret_port, "0123456789") != strlen(*ret_port) || n >= room)
 		return -EINVAL;
+	if (parse_u64(*ret_port, PORT_MAX, &number) < 0)
+		return -ERANGE;
 	if (n > 2 && *address == '[' && address[n - 1] == ']') {
 		address++;
 		n -= 2;
@@ -447,12 +452,27 @@ static int address_split(const char *address, char *host, size_t room, const cha
 	return 0;
 }
 
-bool front_address_is_valid(const char *address)
+/* Return: 0, -EINVAL, -ERANGE: no port has that number */
+static int address_find(const char *address, struct addrinfo **ret)
 {
-	char host[64];
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
 	const char *port;
+	char host[64];
+	int r = address_split(address, host, sizeof(host), &port);
 
-	return address_split(address, host, sizeof(host), &port) == 0;
+	if (r == 0 && getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port, &hints, ret) != 0)
+		r = -EINVAL;
+	return r;
+}
+
+const char *front_address_fault(const char *address)
+{
+	struct addrinfo *found = NULL;
+	int r = address_find(address, &found);
+
+	if (r == 0)
+		freeaddrinfo(found);
+	return r == 0 ? NULL : r == -ERANGE ? "takes a port from 0 to 65535" : "takes " FRONT_ADDRESS_FORMS;
 }
 
 static bool address_is_loopback(const struct sockaddr *address)
@@ -493,20 +513,21 @@ static int listener_open(const struct addrinfo *found)
 
 int front_open(const struct front_wish *wish, char *error, struct front **ret)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
+	const char *fault = front_address_fault(wish->address);
 	struct addrinfo *found = NULL;
-	const char *port;
 	struct front *front;
-	char host[64];
 	int fd;
 
-	if (address_split(wish->address, host, sizeof(host), &port) < 0 ||
-	    getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port, &hints, &found) != 0)
-		return front_refuse(error, -EINVAL,
-				    "an address is PORT, :PORT, 127.0.0.1:PORT or [::1]:PORT, not '%.64s'",
+	if (fault || address_find(wish->address, &found) < 0)
+		return front_refuse(error, -EINVAL, "an address %s, not '%.64s'", fault ? fault : "is none",
 				    wish->address);
 	fd = listener_open(found);
 	freeaddrinfo(found);
+	if (fd == -EADDRINUSE)
+		return front_refuse(error, fd,
+				    "cannot listen at '%.64s': another program does; take another port, or port 0 for "
+				    "one that is free",
+				    wish->address);
 	if (fd < 0)
 		return front_refuse(error, fd, "cannot listen at '%.64s': %s", wish->address, strerror(-fd));
 	front = calloc(1, sizeof(*front));

@@ -15,6 +15,10 @@
 #define FRONT_IDLE_S 30	   /* between requests; also from the first byte of a body to its last */
 #define FRONT_ANSWER_S 330 /* for an answer to begin; then FRONT_IDLE_S until it goes on */
 
+/* What stands for the address of a server, in words. */
+#define FRONT_ADDRESS_FORMS                                                                                            \
+	"PORT, :PORT, localhost:PORT, 127.0.0.1:PORT, [::1]:PORT, or another IP address in place of 127.0.0.1"
+
 struct front;
 
 struct front_wish {
@@ -26,8 +30,8 @@ struct front_wish {
 	void *data;
 };
 
-/** front_address_is_valid() - whether an address has a form that front_open() takes */
-bool front_address_is_valid(const char *address);
+/** front_address_fault() - Return: NULL, or what front_open() does not take: "takes a port from 0 to 65535" */
+const char *front_address_fault(const char *address);
 /**
  * front_open() - listen
  * @error: WEB_ERROR_BYTES

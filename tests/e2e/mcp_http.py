@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import ssl
@@ -49,8 +50,8 @@ class Server:
 
     program = "ingero-mcp"
 
-    def __init__(self, home, *options, is_recorded=True, cwd="/"):
-        command = [home.programs.path(self.program), *(("--db", home.db) if is_recorded else ()), "--http", ":0", *options]
+    def __init__(self, home, *options, is_recorded=True, cwd="/", address=":0"):
+        command = [home.programs.path(self.program), *(("--db", home.db) if is_recorded else ()), "--http", address, *options]
         self.process = subprocess.Popen(command, env={**home.environment, "HOME": home.directory}, cwd=cwd, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.said = {}
@@ -130,6 +131,11 @@ def parsed(reply):
     return int(lines[0].split()[1]) if reply else 0, headers, body
 
 
+def sentence_of(headers, body):
+    """Sentence of an error of JSON-RPC; "" where the body is none."""
+    return json.loads(body)["error"]["message"] if headers.get("content-type") == "application/json" else ""
+
+
 def unchunked(body):
     """A body in chunks as one."""
     whole = b""
@@ -153,6 +159,12 @@ def files_check(check, server):
     der = ssl.PEM_cert_to_DER_cert(pathlib.Path(server.cert).read_text(encoding="ascii"))
     told = server.said["certificate"].removeprefix("SHA-256 ").replace(":", "").lower()
     check("the fingerprint is that of the certificate", told == hashlib.sha256(der).hexdigest(), server.said)
+    check("the certificate has a file", server.said.get("certificate file") == server.cert, server.said)
+    command = re.search(r'^ADD_HTTP\("(.*)"\)', (mcp.ROOT / "mcp-server/editors.def").read_text(encoding="utf-8"), re.M)[1]
+    wanted = (f"NODE_EXTRA_CA_CERTS='{server.cert}'", f"; {command} ingero {server.said['listening']} ",
+              f"$(cat '{place / 'mcp-token'}')", "docs/editors.md")
+    check("the next step", all(part in server.said.get("to connect", "") for part in wanted), server.said)
+    check("nobody else reaches it", "warning" not in server.said, server.said)
     check("loopback", server.said["listening"].startswith("https://127.0.0.1:"), server.said)
 
 
@@ -202,9 +214,10 @@ def eras_check(check, server):
 def refusals_check(check, server):
     for token in ("", "wrong", server.token[:-1], server.token + "0", server.token.upper()):
         status, headers, body = server.post(CALL, token=token)
-        check(f"token '{token[:5]}'", status == 401 and headers.get("www-authenticate") == "Bearer" and not body, status, body)
-    status, headers, _ = server.post(b"", method="GET")
-    check("GET", status == 405 and headers["allow"] == "POST", status)
+        check(f"token '{token[:5]}'", status == 401 and headers.get("www-authenticate") == "Bearer" and
+              "Authorization: Bearer TOKEN" in sentence_of(headers, body), status, body)
+    status, headers, body = server.post(b"", method="GET")
+    check("GET", status == 405 and headers["allow"] == "POST" and "POST" in sentence_of(headers, body), status, body)
     check("DELETE", server.post(b"", method="DELETE")[0] == 405)
     check("another path", server.post(CALL, path="/")[0] == 404)
     for media in ("text/plain", "application/json-patch+json"):
@@ -235,6 +248,17 @@ def in_turn_check(check, server):
         ahead.sendall(f"POST /mcp HTTP/1.1\r\n{head}Content-Length: {len(slow)}\r\n\r\n".encode() + slow + SMUGGLED[0][1])
         got = read_all(ahead)
         check("a refusal is not taken for the answer to what came before it", got == b"", got)
+
+
+def example_check(check, home, server):
+    """The command of the page, as it is but for the port."""
+    page = (mcp.ROOT / "docs/editors.md").read_text(encoding="utf-8")
+    command = next(block for block in re.findall(r"```\n(.*?)```", page, re.S) if block.startswith("curl "))
+    if not shutil.which("curl"):
+        return
+    done = subprocess.run(["bash", "-c", command.replace(":8080/", f":{server.port}/")], env={**home.environment, "HOME": home.directory},
+                          capture_output=True, text=True, timeout=60, check=False)
+    check("the example of the page", done.returncode == 0 and json.loads(done.stdout)["result"]["isError"] is False, done)
 
 
 def transport_check(check, server):
@@ -282,6 +306,7 @@ def main(build):
             eras_check(check, server)
             refusals_check(check, server)
             in_turn_check(check, server)
+            example_check(check, home, server)
             transport_check(check, server)
             check("goes on", server.post(CALL)[0] == 200)
         finally:
@@ -290,13 +315,25 @@ def main(build):
         again = Server(home)
         check("token and certificate are kept", (again.token, again.said["certificate"]) == (server.token, server.said["certificate"]))
         again.end()
+        everywhere = Server(home, address="0.0.0.0:0")
+        check("at all addresses: one to connect to, and a warning", everywhere.said["listening"] == f"https://{os.uname().nodename}:{everywhere.port}/mcp" and
+              "other machines reach 0.0.0.0" in everywhere.said.get("warning", ""), everywhere.said)
+        check("and who connects so is answered", everywhere.post(CALL, {"Host": f"{os.uname().nodename}:{everywhere.port}"})[0] == 200)
+        everywhere.end()
         short = subprocess.run([home.programs.path("ingero-mcp"), "--http", ":0"], env={**home.environment, "INGERO_MCP_BEARER_TOKEN": "short"},
                                capture_output=True, text=True, check=False)
         check("a token that is too short", short.returncode == 2 and "INGERO_MCP_BEARER_TOKEN: a token must have" in short.stderr, short.stderr)
-        for options, said in ((("--http", "nowhere"), "takes PORT"), (("--http", ":0", "--token-file", "/none"), "cannot read"),
+        taken = socket.create_server(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        for options, said in ((("--http", "nowhere"), "takes PORT"), (("--http", "localhost"), "localhost:PORT"),
+                              (("--http", ":65536"), "'--http' takes a port from 0 to 65535, not ':65536'"), (("--http", "99999"), "from 0 to 65535"),
+                              (("--http", "127.0.0.1:4294967297"), "from 0 to 65535"), (("--http", "::1"), "[::1]:PORT"),
+                              (("--http", f":{port}"), "take another port"), (("--http", ":0", "--token-file", "/none"), "cannot read"),
                               (("--http", ":0", "--tls-cert", server.cert), "belong together")):
-            done = subprocess.run([home.programs.path("ingero-mcp"), *options], env=home.environment, capture_output=True, text=True, check=False)
+            done = subprocess.run([home.programs.path("ingero-mcp"), *options], env=home.environment, capture_output=True, text=True, timeout=60, check=False)
             check(f"{options}: refused", done.returncode in (1, 2) and said in done.stderr, done.returncode, done.stderr)
+            check(f"{options}: a wrong address is misuse", done.returncode == 2 or "takes" not in said, done.returncode)
+        taken.close()
     return 1 if check.failed else 0
 
 
