@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/window.h"
 
+#include <errno.h>
+#include <stdio.h>
+
 #include "cli/output.h"
+
+int option_since_parse(const struct option *row, const char *text, void *field, char *error)
+{
+	char label[64];
+	int r = window_since_parse(text, field);
+
+	if (r == -EDOM)
+		return option_refuse(error, "'--%s' %s covers no time; take a duration such as 5m, or leave it out",
+				     row->name, option_quote(text).text);
+	(void)snprintf(label, sizeof(label), "'--%s'", row->name);
+	return r < 0 ? option_check(row, label, text, NULL, error) : 0;
+}
 
 const char *window_contradicts(const struct window_wish *wish)
 {

@@ -12,7 +12,7 @@
 #define WINDOW_OPTIONS(member, default_words)                                                                          \
 	OPTION_ROW(DURATION, "since", member.since_ns,                                                                 \
 		   "Start, as a time before now such as 90s, 1h30m, 2d or 1w; default: " default_words,                \
-		   .value = "TIME"),                                                                                   \
+		   .value = "TIME", .parse = option_since_parse),                                                      \
 		OPTION_ROW(TIME, "from", member.from,                                                                  \
 			   "Start, as a clock time: 14:03, '2026-01-31 14:03:21', local unless Z or +02:00 follows",   \
 			   .value = "WHEN", .parse = option_time_parse),                                               \
@@ -27,6 +27,8 @@
 	"where they are put forward, a time that is skipped means that "                                               \
 	"moment. A zone after the time removes the doubt."
 
+/** option_since_parse() - parse an OPTION_DURATION row that says how far back; the field is a uint64_t */
+int option_since_parse(const struct option *row, const char *text, void *field, char *error);
 /** window_contradicts() - Return: NULL, or the sentence of a contradiction */
 const char *window_contradicts(const struct window_wish *wish);
 /**

@@ -17,7 +17,7 @@ enum param_kind {
 	PARAM_TEXT,	/* const char *; one of .choices, if it has some */
 	PARAM_FLAG,	/* bool */
 	PARAM_NUMBER,	/* uint64_t */
-	PARAM_DURATION, /* uint64_t, ns: "5m" */
+	PARAM_DURATION, /* uint64_t, ns, more than 0: "5m" */
 	PARAM_TIME,	/* struct clock_time: "14:03" */
 	PARAM_PID,	/* struct param_pids: one number */
 	PARAM_PIDS,	/* struct param_pids: an array */

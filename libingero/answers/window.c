@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libingero/answers/window.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "base/parse.h"
+
+int window_since_parse(const char *text, uint64_t *ret_ns)
+{
+	uint64_t ns;
+	int r = parse_duration(text, &ns);
+
+	if (r == 0 && ns == 0)
+		r = -EDOM;
+	if (r == 0)
+		*ret_ns = ns;
+	return r;
+}
 
 bool window_is_given(const struct window_wish *wish)
 {

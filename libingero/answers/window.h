@@ -22,6 +22,11 @@ enum window_fault {
 	WINDOW_FAULT_EMPTY, /* it ends before it begins */
 };
 
+/**
+ * window_since_parse() - "90s", "5m", "2d": how far back
+ * Return: 0; -EINVAL: no duration; -ERANGE: longer than any clock runs; -EDOM: "0", "0s": that covers no time
+ */
+int window_since_parse(const char *text, uint64_t *ret_ns);
 /** window_is_given() - whether any of the three was given */
 bool window_is_given(const struct window_wish *wish);
 /** window_fault() - what the wish contradicts */

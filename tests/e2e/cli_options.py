@@ -31,7 +31,7 @@ BAD_TOGETHER = [
     ["trace", "--all", "--", "true"], ["trace", "--user", "root", "--", "true"], ["trace", "--"], ["trace", "--", ""], ["trace", "python"],
     ["trace", "--stack"], ["trace", "--record", "--stack"], ["trace", "--record=no"], ["trace", "--json=no"], ["export", "-d"], ["trace", "--inference-warmup", "3"], ["explain", "--nodes=a"], ["query", "--include-rolled"],
     ["completion"], ["completion", "tcsh"], ["help", "frobnicate"], ["help", "--man", "--json"],
-    ["explain", "--since", "5"], ["explain", "--since", "yesterday"], ["explain", "--from", "5m"], ["explain", "--from", "25:00"],
+    ["explain", "--since", "0"], ["blame", "--since", "0s"], ["explain", "--since", "5"], ["explain", "--since", "yesterday"], ["explain", "--from", "5m"], ["explain", "--from", "25:00"],
     ["explain", "--from", "2026-02-30"], ["explain", "--to", "14"], ["explain", "--from=14:03 "], ["explain", "--from", "\u0661\u0664:03"],
     ["explain", "--from", "2026-01-31", "--to", "2026-01-30"], ["explain", "--since", "5m", "--from", "10:00"],
     ["explain", "--last", "0"], ["explain", "--last", "5", "--since", "5m"], ["explain", "xyz"], ["explain", ""],
