@@ -70,6 +70,7 @@ static void summary_append(const struct ingero_explanation *e, const struct find
 		.now_unix_ns = e->asked_unix_ns,
 		.from_unix_ns = e->from_unix_ns,
 		.to_unix_ns = e->to_unix_ns,
+		.from_word = "from",
 		.words = summary_words(e, q->is_chosen),
 		.kept_from_unix_ns = e->kept_from_unix_ns,
 		.kept_to_unix_ns = e->kept_to_unix_ns,

@@ -8,6 +8,9 @@
 
 #include "base/option.h"
 #include "base/parse.h"
+#include "libingero/answers/window.h"
+
+#define REAL_EXACT_MAX 9007199254740992.0 /* 2^53 */
 
 static int param_refuse(char *error, const char *fmt, ...) PRINTF_LIKE(2, 3);
 static int param_refuse(char *error, const char *fmt, ...)
@@ -45,8 +48,9 @@ static const struct {
 	[PARAM_TEXT] = { "string", "a string" },
 	[PARAM_FLAG] = { "boolean", "true or false" },
 	[PARAM_NUMBER] = { "integer", "an integer" },
-	[PARAM_DURATION] = { "string", "a string, such as \"90s\", \"5m\", \"1h30m\" or \"2d\"" },
-	[PARAM_TIME] = { "string", "a string, such as \"14:03\", \"2026-01-31 14:03:21\" or \"2026-01-31T14:03:21Z\"" },
+	[PARAM_DURATION] = { "string", "a duration as a string, such as \"90s\", \"5m\", \"1h30m\" or \"2d\"" },
+	[PARAM_TIME] = { "string", "a clock time as a string, such as \"14:03\", \"2026-01-31 14:03:21\" or "
+				   "\"2026-01-31T14:03:21Z\"" },
 	[PARAM_PID] = { "integer", "the number of a process" },
 	[PARAM_PIDS] = { "array", "an array of numbers of processes" },
 };
@@ -90,10 +94,16 @@ static int argument_choice_check(const struct param *param, const char *text, ch
 static int argument_text_read(const struct param *param, const char *text, void *field, char *error)
 {
 	uint64_t now_unix_ns = clock_now_unix_ns();
+	int r;
 
 	switch (param->kind) {
 	case PARAM_DURATION:
-		if (parse_duration(text, field) == 0)
+		r = window_since_parse(text, field);
+		if (r == -EDOM)
+			return param_refuse(error,
+					    "'%s' %s covers no time; take a duration such as \"5m\", or leave it out",
+					    param->name, option_quote(text).text);
+		if (r == 0)
 			return 0;
 		break;
 	case PARAM_TIME:
@@ -104,7 +114,10 @@ static int argument_text_read(const struct param *param, const char *text, void 
 		if (param->choices && argument_choice_check(param, text, error) < 0)
 			return -EINVAL;
 		if (!*text)
-			return param_refuse(error, "'%s' is empty; leave it out, or give a value", param->name);
+			return param_refuse(error,
+					    param->is_required ? "'%s' is empty; give a value"
+							       : "'%s' is empty; leave it out, or give a value",
+					    param->name);
 		memcpy(field, &text, sizeof(text));
 		return 0;
 	case PARAM_FLAG:
@@ -117,10 +130,24 @@ static int argument_text_read(const struct param *param, const char *text, void 
 			    option_quote(text).text);
 }
 
+/* To JSON Schema 29207.0 is an integer, too. Beyond 2^53 a fraction would not show. */
+static bool is_integer(const json_t *json)
+{
+	double value = json_real_value(json);
+
+	return json_is_integer(json) || (json_is_real(json) && value >= -REAL_EXACT_MAX && value <= REAL_EXACT_MAX &&
+					 value == (double)(json_int_t)value);
+}
+
+static json_int_t integer_of(const json_t *json)
+{
+	return json_is_integer(json) ? json_integer_value(json) : (json_int_t)json_real_value(json);
+}
+
 static int argument_number_read(const struct param *param, const json_t *json, uint64_t min, uint64_t max,
 				uint64_t *ret, char *error)
 {
-	json_int_t value = json_integer_value(json);
+	json_int_t value = integer_of(json);
 
 	if (value < 0 || (uint64_t)value < min || (max && (uint64_t)value > max)) {
 		if (max)
@@ -137,7 +164,7 @@ static int pid_add(const struct param *param, const json_t *json, struct param_p
 {
 	uint64_t pid;
 
-	if (!json_is_integer(json))
+	if (!is_integer(json))
 		return param_refuse(error, "'%s' takes %s; one of them is %s", param->name, kinds[param->kind].takes,
 				    json_kind(json));
 	if (argument_number_read(param, json, 1, PARSE_PID_MAX, &pid, error) < 0)
@@ -159,9 +186,9 @@ int param_read(const struct param *param, const json_t *json, void *arguments, c
 		*(bool *)field = json_is_true(json);
 		return 0;
 	}
-	if (json_is_integer(json) && param->kind == PARAM_NUMBER)
+	if (is_integer(json) && param->kind == PARAM_NUMBER)
 		return argument_number_read(param, json, param->min, param->max, field, error);
-	if (json_is_integer(json) && param->kind == PARAM_PID)
+	if (is_integer(json) && param->kind == PARAM_PID)
 		return pid_add(param, json, field, error);
 	if (json_is_array(json) && param->kind == PARAM_PIDS) {
 		for (size_t i = 0; r == 0 && i < json_array_size(json); i++)

@@ -26,10 +26,13 @@ static const struct live {
 	const char *title;
 	const char *tool;
 	const char *key; /* argument that gets the id; NULL: none */
+	const char *ids; /* who has them */
 } lives[] = {
-	{ SCHEME "report/latest", "latest-report", "What went wrong in the last five minutes", "explain", NULL },
-	{ SCHEME "finding/", "finding", "Everything about one finding", "explain", "id" },
-	{ SCHEME "call/", "call", "One recorded call", "explain_call", "id" },
+	{ SCHEME "report/latest", "latest-report", "What went wrong in the last five minutes", "explain", NULL, NULL },
+	{ SCHEME "finding/", "finding", "Everything about one finding", "explain", "id",
+	  "'findings' of explain have the ids" },
+	{ SCHEME "call/", "call", "One recorded call", "explain_call", "id",
+	  "'examples' of a finding, and the column id of events, have the ids" },
 };
 
 static void resource_begin(struct writer *w, const char *name, const char *title, const char *mime)
@@ -113,7 +116,8 @@ static void contents_write(struct writer *result, const char *uri, const char *m
 	writer_close(result, ']');
 }
 
-static int not_found(struct rpc_call *call, const char *uri)
+/* @way_out: completes the sentence */
+static int not_found(struct rpc_call *call, const char *uri, const char *way_out)
 {
 	enum rpc_code code = call->message->era == RPC_MODERN ? RPC_BAD_PARAMS : RPC_NO_RESOURCE;
 
@@ -122,7 +126,7 @@ static int not_found(struct rpc_call *call, const char *uri)
 		json_text_add(&call->error_data, uri);
 		(void)buf_append_text(&call->error_data, "}");
 	}
-	return rpc_fail(call, code, "unknown resource %s; resources/list has the URIs", option_quote(uri).text);
+	return rpc_fail(call, code, "unknown resource %s; %s", option_quote(uri).text, way_out);
 }
 
 /* Return: the row whose beginning, and for a template an id, the URI has; NULL */
@@ -153,7 +157,7 @@ static int live_read(struct rpc_call *call, const struct live *live, const char 
 	if (r < 0 && !answer.error.n)
 		return r;
 	if (answer.error.n && live->key)
-		return not_found(call, uri);
+		return not_found(call, uri, live->ids);
 	r = answer_forms(&answer, tool_find(live->tool)->shape, &text, &structured);
 	if (r == 0)
 		contents_write(result, uri, "text/plain", buf_text(&text), text.n);
@@ -178,5 +182,5 @@ int method_resources_read(struct rpc_call *call, struct writer *result)
 			contents_write(result, uri, "text/markdown", pages[i].text, pages[i].n);
 			return 0;
 		}
-	return not_found(call, uri);
+	return not_found(call, uri, "resources/list has the URIs");
 }

@@ -62,7 +62,7 @@ int reader_fail_errno(const struct reader_job *job, int r)
 	case ETIME:
 		return reader_fail(CALL_ERROR_DEADLINE,
 				   "this took longer than its limit of %.3g s: ask about a shorter time or fewer "
-				   "processes, or give it longer",
+				   "processes",
 				   (double)job->limit_ns / 1e9);
 	case EBADMSG:
 		return reader_fail(CALL_ERROR_UNAVAILABLE, "the database is damaged: %s", sqlite3_errmsg(job->db));

@@ -132,6 +132,7 @@ def resources_check(check, client, label):
     for uri in ("ingero://docs/none", "ingero://finding/ffffffffffffffff", "file:///etc/passwd", "ingero://docs/../sql", ""):
         refusal = refusal_of(client, "resources/read", {"uri": uri})
         check(f"{label}, {uri}: is none, and is named", refusal and refusal.code == missing and refusal.data == {"uri": uri}, refusal)
+        check(f"{label}, {uri}: who has it", ("'findings' of explain have the ids" if "/finding/" in uri else "resources/list has the URIs") in str(refusal), refusal)
     check(f"{label}: no URI", refused(client, "resources/read", {}) == -32602)
 
 
@@ -339,7 +340,10 @@ def wrong(check, client):
             check(f"{method} {params}: refused", False)
         except mcp.Refused as refusal:
             check(f"{method} {params}: its code", refusal.code == code, refusal)
-    for name, arguments, said in (("explain", {"since": 5}, "'since' takes a string"), ("explain", {"sinse": "5m"}, "did you mean 'since'?"),
+    for name, arguments, said in (("explain", {"since": 5}, "'since' takes a duration"), ("blame", {"since": "0"}, "covers no time"), ("run_sql", {"query": ""}, "'query' is empty; give a value"),
+                                  ("run_sql", {"query": "SELECT load_extension('x')"}, "ingero://docs/sql"), ("run_sql", {"query": "SELECT * FROM dbstat"}, "ingero://docs/sql"),
+                                  ("explain", {"id": "86BG"}, "16 hexadecimal digits"), ("explain", {"id": "FFFF"}, "begins with 'FFFF'"),
+                                  ("explain", {"sinse": "5m"}, "did you mean 'since'?"),
                                   ("explain_call", {}, "needs 'id'"), ("run_demo", {"scenario": "nothing"}, "the demos are incident"),
                                   ("run_sql", {"query": "DELETE FROM events"}, ""), ("explain", {"from": "14:00", "since": "5m"}, "exclude each other")):
         answer = client.call(name, **arguments)

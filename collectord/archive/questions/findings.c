@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -71,7 +72,7 @@ static bool is_wanted(const struct collection *c, const Ingero__V1__Finding *f)
 		const struct reader_node_id own = reader_node_id(f->id);
 
 		return (!f->node_told_case || reader_node_is(&c->id, f->node)) &&
-		       strncmp(own.id, c->id.id, c->n_id) == 0;
+		       strncasecmp(own.id, c->id.id, c->n_id) == 0;
 	}
 	return read_pid_is_wanted(c->pids, c->n_pids, f->pid);
 }
@@ -113,10 +114,11 @@ int findings_collect(struct findings *findings, struct reader_job *job, uint64_t
 
 int findings_fail_id(const char *id)
 {
-	return reader_fail(CALL_ERROR_INVALID,
-			   "'%.128s' is neither the id of a finding (hexadecimal digits) nor of a call "
-			   "(BOOT.START.TID); NODE: may stand before either",
-			   id);
+	return reader_fail(
+		CALL_ERROR_INVALID,
+		"'%.128s' is neither the id of a recorded finding (16 hexadecimal digits, or its first ones) "
+		"nor of a call (BOOT.START.TID); NODE: may stand before either",
+		id);
 }
 
 int findings_find(struct findings *findings, struct reader_job *job, const char *id)
@@ -125,7 +127,7 @@ int findings_find(struct findings *findings, struct reader_job *job, const char 
 	int r;
 
 	c.n_id = strlen(c.id.id);
-	if (strspn(c.id.id, "0123456789abcdef") != c.n_id || c.n_id > ID_DIGITS)
+	if (strspn(c.id.id, "0123456789abcdefABCDEF") != c.n_id || c.n_id > ID_DIGITS)
 		return findings_fail_id(id);
 	r = store_reader_findings(job->reader, 0, 0, finding_add, &c);
 	if (r)

@@ -51,7 +51,7 @@ static int sql_failed(struct sql *s, int result)
 	case SQLITE_INTERRUPT:
 		return reader_fail(CALL_ERROR_DEADLINE,
 				   "the statement took longer than its limit of %.3g s and was stopped: narrow it by "
-				   "timestamp or pid, or give it longer",
+				   "timestamp or pid; 'ingero query --timeout' gives it longer",
 				   (double)s->job->limit_ns / 1e9);
 	case SQLITE_NOMEM:
 		return reader_fail(CALL_ERROR_QUOTA,

@@ -154,7 +154,9 @@ static int authorize_function(struct gate *gate, const char *name)
 {
 	if (is_listed(functions, ARRAY_SIZE(functions), name))
 		return SQLITE_OK;
-	return refuse(gate, "the function %.64s() is not offered here; docs/sql.md lists those that are", name);
+	return refuse(gate,
+		      "the function %.64s() is not offered here; docs/sql.md (ingero://docs/sql) lists those that are",
+		      name);
 }
 
 /*
@@ -166,7 +168,10 @@ static int authorize_read(struct gate *gate, const char *table)
 	if (is_listed(gate->tables, SIZE_MAX, table))
 		return SQLITE_OK;
 	if (sqlite3_strnicmp(table, "sqlite_", 7) == 0 || sqlite3_strnicmp(table, "pragma_", 7) == 0)
-		return refuse(gate, "'%.64s' is not a table to read from; docs/sql.md lists those that are", table);
+		return refuse(
+			gate,
+			"'%.64s' is not a table to read from; docs/sql.md (ingero://docs/sql) lists those that are",
+			table);
 	return SQLITE_OK;
 }
 

@@ -130,7 +130,7 @@ static void unrecorded_append(const struct explain_question *q, const Ingero__V1
 		span_append(q, from_of(q, reply), to_of(q, reply), &text);
 		(void)buf_append_text(&text, "; the recording goes from ");
 		span_append(q, q->kept_from_unix_ns, q->kept_to_unix_ns, &text);
-		(void)buf_printf(&text, ": ask with --from '%s'",
+		(void)buf_printf(&text, ": ask with %s '%s'", q->from_word ? q->from_word : "--from",
 				 clock_text(q->kept_from_unix_ns, q->now_unix_ns).text);
 	}
 	text_paragraph(out, style, "", buf_text(&text));

@@ -23,6 +23,7 @@ struct explain_question {
 	uint64_t kept_to_unix_ns;
 	const Ingero__V1__ExplainReply *whole; /* the whole recording, by process, where those asked for made no call;
 						  NULL: not asked */
+	const char *from_word;		       /* how a question names its start; NULL: "--from" */
 	bool is_chosen;	     /* the caller gave a time: a line names the part of the figures beyond it */
 	bool is_one;	     /* asks for one finding or call */
 	bool is_list;	     /* findings as single lines: --chains */
