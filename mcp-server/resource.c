@@ -11,12 +11,14 @@
 #include "mcp-server/method.h"
 #include "mcp-server/page.h"
 #include "mcp-server/tool.h"
+#include "mcp-server/tsc.h"
 #ifdef INGERO_MCP_FIXTURES
 #include "mcp-server/fixtures/fixtures.h"
 #endif
 
 #define SCHEME "ingero://"
 #define PAGES SCHEME "docs/"
+#define TSC_PAGE "tsc"
 #define URI_SAID_MAX 2048 /* bytes of an unknown URI that its error repeats whole */
 
 /* Resources that a tool answers. */
@@ -57,6 +59,18 @@ static void docs_page_write(const struct page *page, struct writer *w)
 	writer_close(w, '}');
 }
 
+/* The page that is written from tables of the program. */
+static void tsc_page_write(struct writer *w)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	struct page page = { .name = TSC_PAGE };
+
+	tsc_page_append(&text);
+	page.text = buf_text(&text);
+	page.n = text.n;
+	docs_page_write(&page, w);
+}
+
 int method_resources_list(struct rpc_call *call, struct writer *result)
 {
 	int r = rpc_cursor_refuse(call);
@@ -74,6 +88,7 @@ int method_resources_list(struct rpc_call *call, struct writer *result)
 	}
 	for (size_t i = 0; i < n_pages; i++)
 		docs_page_write(&pages[i], result);
+	tsc_page_write(result);
 #ifdef INGERO_MCP_FIXTURES
 	fixture_resources_write(result);
 #endif
@@ -168,6 +183,7 @@ int method_resources_read(struct rpc_call *call, struct writer *result)
 {
 	const char *uri = json_string_value(json_object_get(call->message->params, "uri"));
 	const struct live *live = uri ? live_find(uri) : NULL;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	if (!uri)
 		return rpc_fail(call, RPC_BAD_PARAMS, "'uri' is missing or not a string");
@@ -182,5 +198,10 @@ int method_resources_read(struct rpc_call *call, struct writer *result)
 			contents_write(result, uri, "text/markdown", pages[i].text, pages[i].n);
 			return 0;
 		}
+	if (strcmp(uri, PAGES TSC_PAGE) == 0) {
+		tsc_page_append(&text);
+		contents_write(result, uri, "text/markdown", buf_text(&text), text.n);
+		return 0;
+	}
 	return not_found(call, uri, "resources/list has the URIs");
 }

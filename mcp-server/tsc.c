@@ -44,7 +44,7 @@ static void commons_append(const struct tree *tree, const struct tsc_member *mem
 			if (has_common(tree, &members[m], c)) {
 				(void)buf_append_text(out, is_first ? "" : ",");
 				is_first = false;
-				tsc_path_append(tree, members[m].keys, members[m].n_keys, out);
+				tsc_path_append(tree, members[m].keys, members[m].n_keys, members[m].is_as_named, out);
 			}
 		(void)buf_append_text(out, "\"");
 	}
@@ -74,7 +74,7 @@ bool tsc_members_append(const struct tree *tree, const struct tsc_member *member
 			continue;
 		(void)buf_append_text(out, has_one ? ",\"" : "\"");
 		has_one = true;
-		tsc_path_append(tree, members[m].keys, members[m].n_keys, out);
+		tsc_path_append(tree, members[m].keys, members[m].n_keys, members[m].is_as_named, out);
 		(void)buf_append_text(out, "\":");
 		if (members[m].names)
 			cells_append(tree, &members[m], out);

@@ -13,7 +13,8 @@
  * end before it. A number in a column that is in "d" is the place in that list of values, from 0. "c" and "d" are there
  * if they say something.
  * - Where an object has "columns" and "data", which are names and rows of cells, the data become such a table; null or
- * no value is null.
+ * no value is null. Columns keep the names that they have in "columns". A table has a column at least, also where all
+ * rows are equal.
  * - An array of figures {"name":..,"value":..,"unit":..} becomes {"=":{name:value,..}} where the names differ, and end
  * in their units: _ns, _bytes, _ratio; any other is a count.
  * - Where an answer has two or more times, the first stands in front as "t0", and each is written as seconds behind it:
@@ -32,3 +33,5 @@
  * Return: 0; -ENOMEM; -EPROTO: no JSON
  */
 int tsc_append(struct buf *out, const char *json, size_t n);
+/** tsc_page_append() - append the page that says how the short form is read, in Markdown */
+void tsc_page_append(struct buf *out);

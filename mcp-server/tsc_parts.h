@@ -11,7 +11,8 @@ struct tsc_member {
 	uint32_t keys[TSC_KEYS_MAX]; /* nodes that have the names */
 	size_t n_keys;
 	uint32_t value;
-	uint32_t names; /* the names of the columns, where the value is rows of cells; 0: it is not */
+	bool is_as_named; /* it has no short name: a column of rows of cells */
+	uint32_t names;	  /* the names of the columns, where the value is rows of cells; 0: it is not */
 };
 
 /* Nodes of values. */
@@ -37,7 +38,8 @@ bool tsc_can_be_column(const struct tree *tree, uint32_t key);
 bool tsc_is_plain(const struct tree *tree, uint32_t key);
 /** tsc_name_append() - append the short name of a member, without quotes */
 void tsc_name_append(const struct tree *tree, uint32_t key, struct buf *out);
-void tsc_path_append(const struct tree *tree, const uint32_t *keys, size_t n_keys, struct buf *out);
+/** tsc_path_append() - append names with points between; @is_as_named: without short names */
+void tsc_path_append(const struct tree *tree, const uint32_t *keys, size_t n_keys, bool is_as_named, struct buf *out);
 
 /** tsc_has_defaults() - whether objects that are members of this name leave out members that are 0 */
 bool tsc_has_defaults(const struct tree *tree, uint32_t key);

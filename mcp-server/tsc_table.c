@@ -352,6 +352,7 @@ static void same_append(const struct table *table, struct buf *out)
 			continue;
 		memcpy(members[n].keys, column->keys, sizeof(column->keys));
 		members[n].n_keys = column->n_keys;
+		members[n].is_as_named = table->names;
 		members[n++].value = column->is_same ? column->kinds[0] : column->usual;
 	}
 	(void)buf_append_text(out, "\"c\":{");
@@ -363,7 +364,7 @@ static void same_append(const struct table *table, struct buf *out)
 			continue;
 		(void)buf_append_text(out, has_one ? ",\"" : "\"");
 		has_one = true;
-		tsc_path_append(table->tree, column->keys, column->n_keys, out);
+		tsc_path_append(table->tree, column->keys, column->n_keys, table->names, out);
 		(void)buf_append_text(out, "\":");
 		place_append(table, column, column->usual, out);
 	}
@@ -388,7 +389,7 @@ static void lists_append(const struct table *table, struct buf *out)
 				out->failed = true;
 		(void)buf_append_text(out, has_one ? ",\"" : "\"d\":{\"");
 		has_one = true;
-		tsc_path_append(table->tree, column->keys, column->n_keys, out);
+		tsc_path_append(table->tree, column->keys, column->n_keys, table->names, out);
 		(void)buf_append_text(out, "\":");
 		tsc_items_append(table->tree, &kinds, out);
 	}
@@ -407,7 +408,8 @@ static void table_append(const struct table *table, struct buf *out)
 		if (!table->columns[c].is_same) {
 			(void)buf_append_text(out, has_one ? "," : "");
 			has_one = true;
-			tsc_path_append(table->tree, table->columns[c].keys, table->columns[c].n_keys, out);
+			tsc_path_append(table->tree, table->columns[c].keys, table->columns[c].n_keys, table->names,
+					out);
 		}
 	(void)buf_append_text(out, "\",\"r\":[");
 	for (size_t r = 0; r < table->rows->n; r++) {
@@ -415,6 +417,23 @@ static void table_append(const struct table *table, struct buf *out)
 		table_row_append(table, r, out);
 	}
 	(void)buf_append_text(out, "]}");
+}
+
+/* Where all rows are equal, one column stands in them: how many there are is seen, and of what. */
+static void column_keep(struct table *table)
+{
+	struct column *kept = NULL;
+
+	for (size_t c = 0; c < table->n; c++) {
+		if (!table->columns[c].is_same)
+			return;
+		if (!kept && !table->columns[c].is_default)
+			kept = &table->columns[c];
+	}
+	if (!kept)
+		return;
+	kept->is_same = false;
+	kept->n_cells = kept->n_rows;
 }
 
 bool tsc_table_append(const struct tree *tree, const struct tsc_items *rows, uint32_t names, struct buf *out)
@@ -435,6 +454,7 @@ bool tsc_table_append(const struct tree *tree, const struct tsc_items *rows, uin
 		out->failed |= table->failed;
 		return false;
 	}
+	column_keep(table);
 	qsort(table->columns, table->n, sizeof(table->columns[0]), column_compare);
 	table_append(table, out);
 	return true;

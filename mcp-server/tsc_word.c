@@ -100,11 +100,16 @@ void tsc_name_append(const struct tree *tree, uint32_t key, struct buf *out)
 	(void)buf_append(out, tree->text + node->begin, node->end - node->begin);
 }
 
-void tsc_path_append(const struct tree *tree, const uint32_t *keys, size_t n_keys, struct buf *out)
+void tsc_path_append(const struct tree *tree, const uint32_t *keys, size_t n_keys, bool is_as_named, struct buf *out)
 {
 	for (size_t k = 0; k < n_keys; k++) {
+		const struct node *node = tsc_node(tree, keys[k]);
+
 		(void)buf_append_text(out, k ? "." : "");
-		tsc_name_append(tree, keys[k], out);
+		if (is_as_named)
+			(void)buf_append(out, tree->text + node->begin, node->end - node->begin);
+		else
+			tsc_name_append(tree, keys[k], out);
 	}
 }
 

@@ -122,6 +122,14 @@ def resources_check(check, client, label):
         check(f"{label}, {uri}: is read", len(contents) == 1 and contents[0]["uri"] == uri and len(contents[0]["text"]) > 100, contents)
     page = client.ask("resources/read", {"uri": "ingero://docs/sql"})["contents"][0]["text"]
     check(f"{label}: the page as it is", page == (pathlib.Path(schemas.ROOT) / "docs/sql.md").read_text(encoding="utf-8"))
+    key = client.ask("resources/read", {"uri": "ingero://docs/tsc"})["contents"][0]["text"]
+    lacking = [name for short, name in mcp.long_names().items() if f"| {short} | {name} |" not in key]
+    check(f"{label}: the key has every short name", not lacking, lacking)
+    told = {name: set(members.split(", ")) for name, members in re.findall(r"^`(\w+)`: (.*)$", key, re.M)}
+    lacking = [name for name, members in mcp.defaults().items() if told.get(name) != set(members)]
+    check(f"{label}: and what is left out where it is 0", not lacking, lacking, key)
+    lacking = [mark for mark in (*mcp.COMMON, "=", "-", "t0") if f'"{mark}"' not in key]
+    check(f"{label}: and every mark", not lacking, lacking)
     templates = {template["uriTemplate"] for template in client.ask("resources/templates/list")["resourceTemplates"]}
     check(f"{label}: templates", templates == {"ingero://finding/{id}", "ingero://call/{id}"}, templates)
     finding = client.call("explain", details=True).json["findings"][0]
@@ -229,6 +237,10 @@ def budget(check, client):
     check("in several turns", turns > 2, turns)
     wrong_cursor = client.call("run_sql", cursor="columns.1", **query)
     check("another cursor is refused", wrong_cursor.is_error and "unknown 'cursor'" in wrong_cursor.text, wrong_cursor.text)
+    equal = client.call("run_sql", query="SELECT 7 AS a FROM events LIMIT 3")
+    check("rows that are all equal are there", equal.told["data"] == {"k": "a", "r": [[7], [7], [7]]}, equal.framed)
+    named = client.call("run_sql", query="SELECT timestamp, op_name FROM events LIMIT 3")
+    check("columns have their names", "timestamp" in named.told["data"]["k"], named.framed)
     narrow = client.call("run_sql", query="SELECT * FROM events", limit=3)
     check("the limit is kept", len(narrow.json["data"]) == 3 and narrow.json["meta"]["truncated"], narrow.json["meta"])
 
@@ -341,7 +353,7 @@ def wrong(check, client):
         except mcp.Refused as refusal:
             check(f"{method} {params}: its code", refusal.code == code, refusal)
     for name, arguments, said in (("explain", {"since": 5}, "'since' takes a duration"), ("blame", {"since": "0"}, "covers no time"), ("run_sql", {"query": ""}, "'query' is empty; give a value"),
-                                  ("run_sql", {"query": "SELECT load_extension('x')"}, "ingero://docs/sql"), ("run_sql", {"query": "SELECT * FROM dbstat"}, "ingero://docs/sql"),
+                                  ("run_sql", {"query": "SELECT load_extension('x')"}, "ingero://docs/sql"),
                                   ("explain", {"id": "86BG"}, "16 hexadecimal digits"), ("explain", {"id": "FFFF"}, "begins with 'FFFF'"),
                                   ("explain", {"sinse": "5m"}, "did you mean 'since'?"),
                                   ("explain_call", {}, "needs 'id'"), ("run_demo", {"scenario": "nothing"}, "the demos are incident"),
@@ -418,6 +430,7 @@ def main(build):
             with mcp.Client([server, "--db", home.db], revision, env=home.environment, cwd=home.directory) as client:
                 told = client.greet()
                 named = told["supportedVersions"] if revision == mcp.MODERN else [told["protocolVersion"]]
+                check(f"{revision}: where the key of answers is", "ingero://docs/tsc" in told["instructions"], told)
                 check(f"{revision}: is spoken", revision in named and set(told["capabilities"]) == {"tools", "prompts", "resources", "completions"}, told)
                 tools_check(check, client, revision)
                 prompts_check(check, client, revision)
