@@ -25,10 +25,11 @@ static int check_run_all(const void *fields, const struct options_rest *rest)
 	struct text_style style = output_style(STDOUT_FILENO, wish->no_color);
 	CLEANUP(check_answer_done) struct check_answer answer = CHECK_ANSWER_INIT;
 	char error[CHECK_ERROR_BYTES];
+	const struct check_wish what = { .is_all = wish->is_all, .program = "ingero-cli " INGERO_VERSION };
 	bool has_failed;
 
 	(void)rest;
-	if (check_ask(wish->is_all, "ingero-cli " INGERO_VERSION, error, &answer) < 0) {
+	if (check_ask(&what, error, &answer) < 0) {
 		output_error("%s", error);
 		return COMMAND_FAILED;
 	}

@@ -68,7 +68,7 @@ static void configuration_ask(struct check_configuration *configuration)
 		configuration->error = -EINVAL;
 }
 
-int check_ask(bool is_all, const char *program, char *error, struct check_answer *ret)
+int check_ask(const struct check_wish *wish, char *error, struct check_answer *ret)
 {
 	struct caller caller = caller_get();
 	CLEANUP(closep) int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,11 +76,13 @@ int check_ask(bool is_all, const char *program, char *error, struct check_answer
 				     .uid = caller.uid,
 				     .is_root = caller.is_root,
 				     .bpf_error = bpf_error(),
-				     .nvml = NVML_LIBRARY };
+				     .nvml = NVML_LIBRARY,
+				     .files = wish->files,
+				     .files_problem = wish->files_problem };
 	ProtobufCMessage *status = NULL;
 	struct database database;
 
-	if (daemon_ask(is_all, program, &world.daemon, &status) == -EPERM) {
+	if (daemon_ask(wish->is_all, wish->program, &world.daemon, &status) == -EPERM) {
 		(void)snprintf(error, CHECK_ERROR_BYTES, "%s", world.daemon.sentence);
 		return -EPERM;
 	}

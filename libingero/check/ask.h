@@ -18,13 +18,19 @@ struct check_answer {
 		.n = 0                                                                                                 \
 	}
 
+struct check_wish {
+	bool is_all;	     /* of all users' processes */
+	const char *program; /* name and version of the client */
+	/* As in struct check_world: */
+	const char *const *files;
+	const char *files_problem;
+};
+
 /**
  * check_ask() - run every check
- * @is_all:  of all users' processes
- * @program: name and version of the client
  * @error:   CHECK_ERROR_BYTES; one sentence on failure
  * @ret:	     of CHECK_ANSWER_INIT; release with check_answer_done()
  * Return: 0, or -EPERM: the caller may not see all users' processes
  */
-int check_ask(bool is_all, const char *program, char *error, struct check_answer *ret);
+int check_ask(const struct check_wish *wish, char *error, struct check_answer *ret);
 void check_answer_done(struct check_answer *answer);

@@ -39,6 +39,9 @@ struct check_world {
 	const char *nvml; /* file name of NVIDIA's management library, for dlopen() */
 	struct check_daemon daemon;
 	struct check_configuration configuration;
+	/* Databases that the caller answers from in place of its own, NULL-terminated; NULL: none */
+	const char *const *files;
+	const char *files_problem;	 /* why they cannot be read; "": they can */
 	const struct database *database; /* path of the caller's own database; NULL: it has no place */
 };
 

@@ -72,7 +72,8 @@ void check_probes(const struct check_world *world, struct check_result *result)
 		is_absent |= strcmp(family->state, "absent") == 0;
 	}
 	if (are_off)
-		(void)buf_append_text(&text, ": off, because nobody is tracing now");
+		(void)buf_append_text(&text, world->daemon.is_private ? ": off, because this check traces nobody"
+								      : ": off, because nobody is tracing now");
 	if (!status)
 		check_say(result, CHECK_LEVEL_WARN,
 			  "'sudo ingero check' starts a private daemon to verify it; or start the service",

@@ -75,12 +75,28 @@ static void own_database_look(const struct check_world *world, struct check_resu
 			  units_bytes(free_bytes).text);
 }
 
+/* What is only read, and never written. */
+static void files_look(const struct check_world *world, struct check_result *result)
+{
+	CLEANUP(buf_done) struct buf names = BUF_INIT;
+
+	for (size_t i = 0; world->files[i]; i++)
+		(void)buf_printf(&names, "%s%s", i ? ", " : "", world->files[i]);
+	if (world->files_problem && *world->files_problem)
+		check_say(result, CHECK_LEVEL_FAIL, "name another file with '--db'", "%s: %s", buf_text(&names),
+			  world->files_problem);
+	else
+		check_say(result, CHECK_LEVEL_OK, NULL, "answers come from %s", buf_text(&names));
+}
+
 void check_database(const struct check_world *world, struct check_result *result)
 {
 	const Ingero__V1__StatusReply *status = world->daemon.status;
 	const Ingero__V1__Store *store = status && !world->daemon.is_private ? status->store : NULL;
 
-	if (store && *store->problem)
+	if (world->files)
+		files_look(world, result);
+	else if (store && *store->problem)
 		check_say(result, CHECK_LEVEL_FAIL,
 			  "mend the cause; meanwhile capture goes on, and what is not stored is counted",
 			  "the service's: %s", store->problem);

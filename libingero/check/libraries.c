@@ -154,7 +154,7 @@ static void coverage_say(const Ingero__V1__StatusReply *status, struct check_res
 	if (!n)
 		check_say(result, CHECK_LEVEL_OK, NULL, "no process in your scope maps a CUDA library now");
 	else if (n_open)
-		check_say(result, CHECK_LEVEL_WARN, "each process's line has the reason",
+		check_say(result, CHECK_LEVEL_WARN, "its details have the reason for each process",
 			  "%s CUDA libraries, %zu not captured in full",
 			  units_things(n + status->more_cuda_processes, "process maps", "processes map").text, n_open);
 	else

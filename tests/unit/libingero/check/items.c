@@ -42,6 +42,7 @@ static const struct {
 	const char *store_path, *store_problem;
 	const char *family_state;
 	const char *database;
+	const char *dbs[3], *files_problem;
 	int configuration; /* its error */
 	enum check_level level;
 	const char *value, *detail, *way_out; /* parts of them; NULL: empty */
@@ -123,8 +124,10 @@ static const struct {
 	{ "back end not tried", "back_end", .level = CHECK_LEVEL_WARN, .value = "not tried",
 	  .way_out = "sudo ingero check" },
 	{ "probes", "probes", .daemon = SERVICE, .family_state = "on", .value = "sched on" },
-	{ "probes while nobody traces", "probes", .daemon = OWN, .family_state = "off",
+	{ "probes while nobody traces", "probes", .daemon = SERVICE, .family_state = "off",
 	  .value = "sched: off, because nobody is tracing now" },
+	{ "probes of a daemon of our own", "probes", .daemon = OWN, .family_state = "off",
+	  .value = "sched: off, because this check traces nobody" },
 	{ "a probe that cannot be", "probes", .daemon = SERVICE, .family_state = "absent", .level = CHECK_LEVEL_WARN,
 	  .value = "sched absent (why)", .way_out = ANY },
 	{ "probes not tried", "probes", .level = CHECK_LEVEL_WARN, .value = "not tried", .way_out = "sudo" },
@@ -140,6 +143,12 @@ static const struct {
 	  .value = "not a plain file", .way_out = "INGERO_DB" },
 	{ "another's, under sudo", "database", AT("data/u/x.db", "1"), .is_root = true, .uid = 4711,
 	  .database = "/data/u/x.db", .level = CHECK_LEVEL_FAIL, .value = "cannot be written", .way_out = "chown" },
+	{ "a file to answer from", "database", AT("data/u/x", ""), .database = "/data/u/.ingero/ingero.db",
+	  .dbs = { "a.db", "b.db" }, .value = "answers come from a.db, b.db" },
+	{ "a file to answer from beside a service", "database", .daemon = SERVICE, .store_path = "/var/lib/x.db",
+	  .dbs = { "a.db" }, .value = "answers come from a.db" },
+	{ "a file that cannot be read", "database", .dbs = { "a.db" }, .files_problem = "no database",
+	  .level = CHECK_LEVEL_FAIL, .value = "a.db: no database", .way_out = "--db" },
 	{ "no home", "database", .level = CHECK_LEVEL_WARN, .value = "no home", .way_out = "INGERO_DB" },
 	{ "driver", "gpu_driver", AT("proc/driver/nvidia/version", DRIVER_CLOSED), .value = "NVIDIA 535.161.07" },
 	{ "open driver", "gpu_driver", AT("proc/driver/nvidia/version", DRIVER_OPEN),
@@ -275,6 +284,9 @@ int main(int argc, char **argv)
 		world.configuration = (struct check_configuration){ .path = "/etc/x.yaml",
 								    .error = cases[i].configuration,
 								    .sentence = "x.yaml:3:1: unknown key 'y'" };
+		if (cases[i].dbs[0])
+			world.files = cases[i].dbs;
+		world.files_problem = cases[i].files_problem;
 		if (cases[i].database) {
 			(void)snprintf(database.path, sizeof(database.path), "%s", cases[i].database);
 			world.database = &database;
