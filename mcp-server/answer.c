@@ -380,6 +380,21 @@ static int forms_append(struct answer *answer, struct view *v, struct buf *text,
 	return text->failed || structured->failed ? -ENOMEM : 0;
 }
 
+/* A list that had more may have become shorter meanwhile. Return: whether the cursor is behind its end, with the error
+ */
+static bool cursor_is_behind(const struct view *v, struct answer *answer)
+{
+	uint32_t n = answer->has_cursor
+			     ? view_list_length(v, answer->cursor_list) + view_list_more(v, answer->cursor_list)
+			     : 0;
+
+	if (!answer->has_cursor || answer->cursor_at < n)
+		return false;
+	(void)answer_fail(answer, "'cursor' is behind the end of %s: there are %u now, and the first is 0",
+			  v->shape->lists[answer->cursor_list].name, n);
+	return true;
+}
+
 int answer_forms(struct answer *answer, const struct answer_shape *shape, struct buf *text, struct buf *structured)
 {
 	static const struct answer_shape whole = { .n_lists = 0 };
@@ -398,6 +413,10 @@ int answer_forms(struct answer *answer, const struct answer_shape *shape, struct
 		r = -EPROTO;
 	if (r < 0)
 		return r;
+	if (cursor_is_behind(&v, answer)) {
+		failure_append(answer, text);
+		return text->failed ? -ENOMEM : 0;
+	}
 	v.details = answer->has_details ? NULL : v.shape->details;
 	r = body_clean(&v);
 	if (r == 0)

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/option.h"
+#include "base/parse.h"
+#include "libingero/answers/window.h"
 #include "mcp-server/method.h"
 #include "mcp-server/untrusted.h"
 
@@ -59,6 +62,46 @@ int method_prompts_list(struct rpc_call *call, struct writer *result)
 	return 0;
 }
 
+bool prompt_since_is_right(const char *text)
+{
+	uint64_t ns;
+
+	return window_since_parse(text, &ns) == 0;
+}
+
+bool prompt_pid_is_right(const char *text)
+{
+	uint64_t pid;
+
+	return parse_u64(text, PARSE_PID_MAX, &pid) == 0 && pid;
+}
+
+static int unknown_argument_refuse(struct rpc_call *call, const struct prompt *prompt, const json_t *given)
+{
+	const char *names[16] = { NULL }, *nearest, *name;
+	size_t n = 0;
+	json_t *value;
+
+	for (; n < MIN(prompt->n_arguments, ARRAY_SIZE(names)); n++)
+		names[n] = prompt->arguments[n].name;
+	json_object_foreach((json_t *)(uintptr_t)given, name, value)
+	{
+		size_t i = 0;
+
+		while (i < n && strcmp(names[i], name) != 0)
+			i++;
+		if (i < n)
+			continue;
+		nearest = name_nearest(name, names, n);
+		if (nearest)
+			return rpc_fail(call, RPC_BAD_PARAMS, "%s has no argument %s; did you mean '%s'?", prompt->name,
+					option_quote(name).text, nearest);
+		return rpc_fail(call, RPC_BAD_PARAMS, "%s has no argument %s; prompts/list has those that it takes",
+				prompt->name, option_quote(name).text);
+	}
+	return 0;
+}
+
 /* Each argument that was given, in a line of its own behind the text. */
 static int prompt_arguments_append(struct rpc_call *call, const struct prompt *prompt, const json_t *given,
 				   struct buf *text)
@@ -74,6 +117,9 @@ static int prompt_arguments_append(struct rpc_call *call, const struct prompt *p
 			continue;
 		if (!json_is_string(value))
 			return rpc_fail(call, RPC_BAD_PARAMS, "'%s' takes a string", argument->name);
+		if (argument->is_right && !argument->is_right(json_string_value(value)))
+			return rpc_fail(call, RPC_BAD_PARAMS, "'%s' takes %s, not %s", argument->name, argument->takes,
+					option_quote(json_string_value(value)).text);
 		(void)buf_printf(text, "\nUse %s: ", argument->name);
 		untrusted_append(text, json_string_value(value), json_string_length(value));
 	}
@@ -107,6 +153,9 @@ int method_prompts_get(struct rpc_call *call, struct writer *result)
 	if (given && !json_is_object(given))
 		return rpc_fail(call, RPC_BAD_PARAMS, "'arguments' is not an object");
 	(void)buf_append_text(&text, prompt->text ? prompt->text : "");
+	r = unknown_argument_refuse(call, prompt, given);
+	if (r < 0)
+		return r;
 	r = prompt_arguments_append(call, prompt, given, &text);
 	if (r < 0)
 		return r;

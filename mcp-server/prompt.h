@@ -15,7 +15,23 @@ struct prompt_argument {
 	const char *name;
 	const char *help;
 	bool is_required;
+	bool (*is_right)(const char *text); /* NULL: any text is */
+	const char *takes;		    /* what is right, completes "takes" */
 };
+
+/* Arguments that several prompts have. */
+bool prompt_since_is_right(const char *text);
+bool prompt_pid_is_right(const char *text);
+#define PROMPT_SINCE                                                                                                   \
+	{                                                                                                              \
+		.name = "since", .help = "How far back: 5m, 1h30m, 2d", .is_right = prompt_since_is_right,             \
+		.takes = "a duration such as 5m, 1h30m or 2d"                                                          \
+	}
+#define PROMPT_PID(help_, ...)                                                                                         \
+	{                                                                                                              \
+		.name = "pid", .help = help_, .is_right = prompt_pid_is_right, .takes = "the number of a process",     \
+		__VA_ARGS__                                                                                            \
+	}
 
 struct prompt {
 	const char *name;

@@ -9,6 +9,7 @@
 #include "base/option.h"
 #include "mcp-server/method.h"
 #include "mcp-server/server.h"
+#include "mcp-server/untrusted.h"
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
@@ -23,8 +24,13 @@ void rpc_message_done(struct rpc_message *message)
 
 int rpc_fail(struct rpc_call *call, enum rpc_code code, const char *fmt, ...)
 {
+	CLEANUP(buf_done) struct buf clean = BUF_INIT;
+	char sentence[RPC_ERROR_BYTES];
+
 	call->code = code;
-	FORMAT_INTO(call->error, sizeof(call->error), fmt);
+	FORMAT_INTO(sentence, sizeof(sentence), fmt);
+	untrusted_append(&clean, sentence, strlen(sentence)); /* it may quote arguments */
+	(void)snprintf(call->error, sizeof(call->error), "%s", buf_text(&clean));
 	return -EPROTO;
 }
 

@@ -207,6 +207,18 @@ static int cursor_read(const struct tool *tool, const char *cursor, struct answe
 			   option_quote(cursor).text, tool->name);
 }
 
+/* Two arguments of one field: the second would take the place of the first, or be added to it. */
+static int arguments_exclude(const struct tool *tool, const json_t *json, struct answer *answer)
+{
+	for (size_t i = 0; i < tool->n_params; i++)
+		for (size_t k = i + 1; k < tool->n_params; k++)
+			if (tool->params[i].field == tool->params[k].field &&
+			    json_object_get(json, tool->params[i].name) && json_object_get(json, tool->params[k].name))
+				return answer_fail(answer, "'%s' and '%s' exclude each other: take one",
+						   tool->params[i].name, tool->params[k].name);
+	return 0;
+}
+
 int tool_arguments_read(const struct tool *tool, const json_t *json, void *fields, struct answer *ret)
 {
 	struct common common = { .tokens_max = tool->tokens ? tool->tokens : TOOL_TOKENS_DEFAULT, .is_short = true };
@@ -226,6 +238,8 @@ int tool_arguments_read(const struct tool *tool, const json_t *json, void *field
 		if (param_read(param ? param : shared, value, param ? fields : &common, error) < 0)
 			return answer_fail(ret, "%s", error);
 	}
+	if (arguments_exclude(tool, json, ret) < 0)
+		return -EINVAL;
 	for (size_t i = 0; i < tool->n_params; i++)
 		if (tool->params[i].is_required && !json_object_get(json, tool->params[i].name))
 			return answer_fail(ret, "%s needs '%s': %s", tool->name, tool->params[i].name,

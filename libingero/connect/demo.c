@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -41,7 +42,7 @@ static bool is_alias(const char *aliases, const char *name)
 const struct demo_row *demo_find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (strcmp(rows[i].name, name) == 0 || is_alias(rows[i].aliases, name))
+		if (strcasecmp(rows[i].name, name) == 0 || is_alias(rows[i].aliases, name))
 			return &rows[i];
 	return NULL;
 }

@@ -19,7 +19,7 @@ struct demo_row {
 
 /** demo_get() - the i-th row of base/demos.def, NULL after the last */
 const struct demo_row *demo_get(size_t i);
-/** demo_find() - find a demo by its name or an alias. Return: the row, or NULL */
+/** demo_find() - find a demo by its name, in any case, or an alias. Return: the row, or NULL */
 const struct demo_row *demo_find(const char *name);
 
 struct demo_file {

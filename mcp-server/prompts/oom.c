@@ -3,8 +3,8 @@
 #include "mcp-server/prompt.h"
 
 static const struct prompt_argument oom_arguments[] = {
-	{ .name = "since", .help = "How far back: 5m, 1h30m, 2d" },
-	{ .name = "pid", .help = "Only this process" },
+	PROMPT_SINCE,
+	PROMPT_PID("Only this process"),
 };
 
 const struct prompt prompt_oom = {

@@ -3,8 +3,8 @@
 #include "mcp-server/prompt.h"
 
 static const struct prompt_argument slow_step_arguments[] = {
-	{ .name = "pid", .help = "The training process", .is_required = true },
-	{ .name = "since", .help = "How far back: 5m, 1h30m, 2d" },
+	PROMPT_PID("The training process", .is_required = true),
+	PROMPT_SINCE,
 };
 
 const struct prompt prompt_slow_step = {

@@ -26,7 +26,7 @@ static const struct param fleet_params[] = {
 	PARAM_ROW(PID, "pid", pids, "Only this process; not of sql"),
 	PARAM_ROW(TEXT, "query", query, "The SELECT of action sql"),
 	PARAM_ROW(TEXT, "sql", query, "The same"),
-	PARAM_ROW(NUMBER, "limit", limit, "Most findings, or rows of sql", .min = 1, .max = 10000),
+	PARAM_ROW(NUMBER, "limit", limit, "Most findings of chains, or rows of sql", .min = 1, .max = 10000),
 };
 
 static const struct tool_member fleet_members[] = {
@@ -68,6 +68,23 @@ static const struct {
 	{ "overview", "explain", NULL },
 	{ "sql", "run_sql", "limit" },
 };
+
+/* What an action has no use for is refused: an answer that ignored it would be taken for one to it. */
+static int fleet_refuse(const struct fleet_arguments *a, size_t i, struct answer *answer)
+{
+	bool is_sql = strcmp(a->action, "sql") == 0;
+
+	if (is_sql && !a->query)
+		return answer_fail(answer, "action sql needs 'query': one SELECT");
+	if (is_sql && (a->since || a->pids.n))
+		return answer_fail(answer, "action sql takes no '%s'; write it into the WHERE of 'query'",
+				   a->since ? "since" : "pid");
+	if (!is_sql && a->query)
+		return answer_fail(answer, "action %s takes no 'query'; action sql does", a->action);
+	if (a->limit && !fleet_tools[i].limit)
+		return answer_fail(answer, "action %s takes no 'limit'; max_tokens bounds its answer", a->action);
+	return 0;
+}
 
 static json_t *fleet_arguments_for(const struct fleet_arguments *a, size_t i)
 {
@@ -113,10 +130,11 @@ static int fleet_tool_run(const struct tool_call *call, struct answer *answer)
 	size_t i = 0;
 	int r;
 
-	if (strcmp(a->action, "sql") == 0 && !a->query)
-		return answer_fail(answer, "action sql needs 'query': one SELECT");
 	while (strcmp(fleet_tools[i].action, a->action) != 0)
 		i++; /* it is one of the choices */
+	r = fleet_refuse(a, i, answer);
+	if (r < 0)
+		return r;
 	arguments = fleet_arguments_for(a, i);
 	r = tool_delegate(call, fleet_tools[i].tool, arguments, answer);
 	json_decref(arguments);

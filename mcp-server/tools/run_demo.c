@@ -32,7 +32,7 @@ static int demo_refuse(const char *name, struct answer *answer)
 	for (size_t i = 0; demo_get(i); i++)
 		if (demo_get(i)->sentence)
 			(void)buf_printf(&names, "%s%s", names.n ? ", " : "", demo_get(i)->name);
-	return answer_fail(answer, "unknown demo '%.64s'; the demos are %s", name, buf_text(&names));
+	return answer_fail(answer, "unknown demo '%.64s'; the demos are %s, one at a time", name, buf_text(&names));
 }
 
 static int demo_reply_take(const ProtobufCMessage *message, void *data)

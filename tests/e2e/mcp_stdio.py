@@ -109,8 +109,12 @@ def prompts_check(check, client, label):
     check(f"{label}, oom: its SELECT is answered", not client.call("run_sql", query=query).is_error, query)
     check(f"{label}: an argument that is needed", refused(client, "prompts/get", {"name": "slow_step"}) == -32602)
     check(f"{label}: no such prompt", refused(client, "prompts/get", {"name": "nothing"}) == -32602)
-    hidden = client.ask("prompts/get", {"name": "oom", "arguments": {"pid": HOSTILE}})["messages"][0]["content"]["text"]
-    check(f"{label}: an argument is cleaned", "\u202e" not in hidden and "[/traced-data] ignore" not in hidden, hidden)
+    for arguments, said in (({"pid": HOSTILE}, "'pid' takes the number of a process"), ({"pid": "abc"}, "not 'abc'"), ({"pid": "0"}, "'pid' takes the number"),
+                            ({"since": "last hour"}, "'since' takes a duration such as 5m"), ({"since": "0"}, "'since' takes a duration"),
+                            ({"sinse": "5m"}, "oom has no argument 'sinse'; did you mean 'since'?"), ({"pid": 7}, "'pid' takes a string")):
+        refusal = refusal_of(client, "prompts/get", {"name": "oom", "arguments": arguments})
+        check(f"{label}: {arguments} of a prompt", refusal and refusal.code == -32602 and said in str(refusal), refusal)
+        check(f"{label}: {arguments}, nothing hidden", not HIDDEN.search(json.loads(str(refusal))["message"]), refusal)
 
 
 def resources_check(check, client, label):
@@ -195,6 +199,10 @@ def fleet(check, client):
     check.same("chains", told["chains"]["findings"], client.call("get_causal_chains", max_tokens=50000, details=True).json["findings"])
     check("ops", told["ops"]["operations"] and "findings" not in told["ops"], told["ops"].keys())
     check.same("sql", told["sql"]["data"], client.call("run_sql", query="SELECT count(*) AS n FROM events").json["data"])
+    for arguments, said in (({"action": "ops", "limit": 1}, "takes no 'limit'"), ({"action": "sql", "query": "SELECT 1", "since": "5m"}, "takes no 'since'"),
+                            ({"action": "sql", "query": "SELECT 1", "pid": 7}, "takes no 'pid'"), ({"action": "ops", "sql": "SELECT 1"}, "action sql does")):
+        answer = client.call("query_fleet", **arguments)
+        check(f"{arguments}: not ignored", answer.is_error and said in answer.text, answer.text)
     check("sql without a SELECT", client.call("query_fleet", action="sql").is_error)
     report = client.call("get_test_report")
     check("no report here: the way out", report.is_error and "./dev test --report" in report.text, report.text)
@@ -236,6 +244,8 @@ def budget(check, client):
     check.same("a cursor goes on to the end of a list", told, client.call("run_sql", max_tokens=50000, **query).json["data"])
     check("in several turns", turns > 2, turns)
     wrong_cursor = client.call("run_sql", cursor="columns.1", **query)
+    ended = client.call("run_sql", cursor="data.300", **query)
+    check("a cursor behind the end", ended.is_error and "behind the end of data: there are 300 now" in ended.text, ended.text)
     check("another cursor is refused", wrong_cursor.is_error and "unknown 'cursor'" in wrong_cursor.text, wrong_cursor.text)
     equal = client.call("run_sql", query="SELECT 7 AS a FROM events LIMIT 3")
     check("rows that are all equal are there", equal.told["data"] == {"k": "a", "r": [[7], [7], [7]]}, equal.framed)
@@ -452,6 +462,9 @@ def main(build):
             hostile(check, client)
             wrong(check, client)
             meanwhile(check, client)
+        with mcp.Client([server, "--db", home.db], mcp.MODERN, env=home.environment, cwd="/") as client:
+            row = next(row for row in client.call("get_check").json["checks"] if row["name"] == "database")
+            check("the check tells of the file of the answers", row["level"] == "ok" and row["value"] == f"answers come from {home.db}", row)
         check("ends", client.status == 0 and not client.said, client.status, client.said)
 
         strange_names(check, home, server)
@@ -463,6 +476,11 @@ def main(build):
             answer = client.call("explain")
             check("without a file: the way out", answer.is_error and "ingero demo incident" in answer.text, answer.text)
             check("and the demo plays", not client.call("run_demo").is_error)
+            check("in any case", client.call("run_demo", scenario="Incident").json["demo"] == "incident")
+            every = client.call("run_demo", scenario="all")
+            check("all of them: one at a time", every.is_error and "one at a time" in every.text, every.text)
+            row = next(row for row in client.call("get_check").json["checks"] if row["name"] == "database")
+            check("the check tells of the file of the answers", row["level"] == "fail" and home.path("none.db") in row["value"], row)
     return 1 if check.failed else 0
 
 

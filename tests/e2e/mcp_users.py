@@ -67,7 +67,7 @@ def everything(client, told):
                     allowed = {key: value for key, value in way.items() if key in tool["inputSchema"]["properties"]}
                     yield f"{name} {arguments} {allowed}", client.call(name, **arguments, **allowed).text
     for prompt in client.ask("prompts/list")["prompts"]:
-        arguments = {argument["name"]: "1" for argument in prompt["arguments"]}
+        arguments = {argument["name"]: {"since": "1h"}.get(argument["name"], "1") for argument in prompt["arguments"]}
         yield f"prompt {prompt['name']}", str(client.ask("prompts/get", {"name": prompt["name"], "arguments": arguments}))
     finding = told["findings"][0]
     uris = [resource["uri"] for resource in client.ask("resources/list")["resources"] if "/docs/" not in resource["uri"]]

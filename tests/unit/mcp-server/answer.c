@@ -251,8 +251,9 @@ static void cursor_beyond_test(void)
 	answer.cursor_list = 1;
 	answer.cursor_at = 999999999;
 	result = result_of(&answer, &shape);
-	CHECK("beyond the end is nothing", strstr(text_of(result), "{\"many\":[],\"few\":[]}"));
-	CHECK("and nothing is left out", !strstr(text_of(result), "left out"));
+	CHECK("beyond the end is told",
+	      strstr(text_of(result), "'cursor' is behind the end of many: there are 2 now, and the first is 0"));
+	CHECK("as an error", json_is_true(json_object_get(result, "isError")));
 	json_decref(result);
 }
 

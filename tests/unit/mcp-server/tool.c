@@ -74,6 +74,9 @@ static const struct {
 	{ "run_sql", "{\"query\":\"SELECT 1\",\"limit\":10001}", "'limit' takes a number from 1 to 10000, not 10001" },
 	{ "watch", "{\"cursor\":\"findings.1\"}",
 	  "watch has no argument 'cursor'; it takes seconds, pid, pids, max_tokens, tsc, details" },
+	{ "explain", "{\"pid\":1,\"pids\":[2]}", "'pid' and 'pids' exclude each other: take one" },
+	{ "query_fleet", "{\"action\":\"sql\",\"query\":\"SELECT 1\",\"sql\":\"SELECT 2\"}",
+	  "'query' and 'sql' exclude each other: take one" },
 	{ "get_check", "{\"max_tokens\":1}", "'max_tokens' takes a number from 200 to 50000, not 1" },
 };
 
