@@ -17,7 +17,9 @@ static const struct param explain_call_params[] = {
 };
 
 static const struct tool_member explain_call_members[] = {
-	{ "call", "object", "Operation, duration, arguments, process, and blame_ns: its duration by class" },
+	{ "call", "object",
+	  "Operation, duration, arguments, process, and blame_ns: by class, summing to "
+	  "duration_raw_ns, which is duration_ns with the tracer's share" },
 };
 
 static int explain_call_tool_run(const struct tool_call *call, struct answer *answer)

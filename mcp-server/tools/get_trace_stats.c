@@ -26,7 +26,8 @@ static const struct tool_member stats_members[] = {
 	  "wait_main and wait_threads (threads outside of calls, off the CPU), process_exec and others: count, errors, "
 	  "total_ns, p50_ns, p95_ns, "
 	  "p99_ns, "
-	  "max_ns, bytes, and blame_ns: the total by class" },
+	  "max_ns, bytes, and blame_ns: by class, summing to total_raw_ns, which is total_ns with the tracer's share "
+	  "(details): shares are of that sum" },
 	{ "more_operations", "integer", "Number of operations that were not even looked at for this answer" },
 	{ "behind", "array", "Processes that ran while calls waited for a CPU" },
 	{ "system_peak", "object", "The worst of CPU, memory, load and pressure" },

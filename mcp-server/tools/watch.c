@@ -32,7 +32,9 @@ static const struct tool_member watch_members[] = {
 	{ "notice", "string", "Why no call was seen; absent: some were" },
 	{ "from", "string", "When the watch began" },
 	{ "timestamp", "string", "When it ended" },
-	{ "operations", "array", "Operations of each process: count, errors, total_ns, p50_ns, p99_ns, blame_ns" },
+	{ "operations", "array",
+	  "Operations of each process: count, errors, total_ns, p50_ns, p99_ns, "
+	  "blame_ns (by class, with the tracer's share)" },
 	{ "findings", "array", "Problems that were seen meanwhile" },
 	{ "accounts", "array", "Where the wall clock of each thread went" },
 	{ "in_flight", "array", "Calls that have not returned" },
