@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "base/troff.h"
 #include "base/utf8.h"
@@ -134,10 +135,17 @@ static int choice_check(const struct option *row, const char *label, const char 
 {
 	CLEANUP(buf_done) struct buf wants = BUF_INIT;
 
-	for (size_t i = 0; row->choices[i]; i++)
-		if (strcmp(row->choices[i], text) == 0)
+	const char *nearest;
+	size_t n = 0;
+
+	for (; row->choices[n]; n++)
+		if (strcmp(row->choices[n], text) == 0)
 			return 0;
 	option_choices_append(row, &wants);
+	nearest = name_nearest(text, row->choices, n);
+	if (nearest)
+		return option_refuse(error, "%s takes %s, not %s; did you mean '%s'?", label, buf_text(&wants),
+				     option_quote(text).text, nearest);
 	return refuse_value(label, &wants, text, error);
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -45,9 +46,30 @@ static int help_print(void)
 	return fd_write_full(STDOUT_FILENO, out.data, out.n) < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* Every question about such a file fails, with the reason; who starts the server is told at once. */
+static void files_warn(const struct mcp_fields *fields)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < fields->dbs.n; i++) {
+		const char *path = fields->dbs.items[i], *why = NULL;
+
+		if (access(path, R_OK) < 0 || stat(path, &st) < 0)
+			why = strerror(errno);
+		else if (!S_ISREG(st.st_mode))
+			why = "no plain file";
+		else if (st.st_size == 0)
+			why = "it is empty";
+		if (why)
+			(void)dprintf(STDERR_FILENO, "%s: warning: %s cannot be read: %s\n", program_name,
+				      option_quote(path).text, why);
+	}
+}
+
 /* The snippet goes to standard output, where it belongs to standard error. Paths hold wherever the editor starts us. */
 static int config_print(const struct mcp_fields *fields)
 {
+	const char *database = getenv("INGERO_DB");
 	char program[PATH_MAX], *paths[OPTION_TEXTS_MAX + 1] = { NULL };
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
@@ -67,6 +89,12 @@ static int config_print(const struct mcp_fields *fields)
 		where = editor_snippet_append(fields->editor, program, (const char *const *)paths, &out);
 		r = fd_write_full(STDOUT_FILENO, out.data, out.n);
 		(void)dprintf(STDERR_FILENO, "put it into %s\n", where);
+		files_warn(fields);
+		if (!fields->dbs.n && database && *database)
+			(void)dprintf(STDERR_FILENO,
+				      "%s: warning: INGERO_DB is set here; the editor may not have it; to print it, "
+				      "too, add --db %s\n",
+				      program_name, option_quote(database).text);
 	}
 	for (size_t i = 0; i < fields->dbs.n; i++)
 		free(paths[i]);
@@ -82,7 +110,16 @@ static int transport_serve(const struct mcp_fields *fields)
 					.key_path = fields->tls_key,
 					.token_path = fields->token_file };
 	char error[WEB_ERROR_BYTES] = "cannot read standard input";
-	int r = fields->http ? http_serve(&http, error) : stdio_serve(&server, STDIN_FILENO, STDOUT_FILENO);
+	int r;
+
+	files_warn(fields);
+	if (!fields->http && isatty(STDIN_FILENO))
+		(void)dprintf(
+			STDERR_FILENO,
+			"%s: waits for an editor's messages; an editor starts it: '--print-config EDITOR' prints its "
+			"settings, Ctrl-D ends\n",
+			program_name);
+	r = fields->http ? http_serve(&http, error) : stdio_serve(&server, STDIN_FILENO, STDOUT_FILENO);
 
 	if (r < 0)
 		(void)dprintf(STDERR_FILENO, "%s: %s\n", program_name, error);

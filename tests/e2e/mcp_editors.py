@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import pty
 import re
 import subprocess
 import sys
@@ -44,6 +45,26 @@ def main(build):
                 check(f"{name}: answers", client.call("explain").json["findings"])
         unknown = subprocess.run([home.programs.path("ingero-mcp"), "--print-config", "ed"], capture_output=True, text=True, check=False)
         check("another: the way out", unknown.returncode == 2 and "cursor" in unknown.stderr and not unknown.stdout, unknown.stderr)
+        for typed, meant in (("Claude", "claude"), ("vs-code", "vscode"), ("clade", "claude")):
+            near = subprocess.run([home.programs.path("ingero-mcp"), "--print-config", typed], capture_output=True, text=True, check=False)
+            check(f"{typed}: what was meant", near.returncode == 2 and f"did you mean '{meant}'?" in near.stderr, near.stderr)
+        pathlib.Path(home.path("zero.db")).touch()
+        os.symlink("/none", home.path("gone.db"))
+        printed = subprocess.run([home.programs.path("ingero-mcp"), "--print-config", "claude", "--db", home.path("zero.db")], capture_output=True,
+                                 text=True, check=False)
+        check("an empty file: printed, with a warning", printed.returncode == 0 and "zero.db' cannot be read: it is empty" in printed.stderr, printed.stderr)
+        printed = subprocess.run([home.programs.path("ingero-mcp"), "--print-config", "claude"], env={**home.environment, "INGERO_DB": "/x/y.db"},
+                                 capture_output=True, text=True, check=False)
+        check("INGERO_DB: told that the editor may lack it", "add --db '/x/y.db'" in printed.stderr, printed.stderr)
+        master, terminal = pty.openpty()
+        with subprocess.Popen([home.programs.path("ingero-mcp"), "--db", home.path("gone.db")], env=home.environment, stdin=terminal,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as waiting:
+            os.write(master, b"\x04")
+            out, said = waiting.communicate(timeout=60)
+        os.close(master)
+        os.close(terminal)
+        check("at a terminal: who starts it", waiting.returncode == 0 and "an editor starts it" in said and not out, waiting.returncode, said)
+        check("a file that is missing: told at the start", "gone.db' cannot be read: No such file" in said, said)
     check("editors", len(names) > 5, names)
     return 1 if check.failed else 0
 
