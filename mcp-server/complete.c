@@ -7,9 +7,11 @@
 
 #include "ingero/answers.h"
 #include "mcp-server/method.h"
+#include "mcp-server/prompt.h"
 #include "mcp-server/untrusted.h"
 
 #define VALUES_MOST 100 /* of the protocol */
+#define CALL_ID_BYTES_MOST 64
 
 struct completion {
 	const char *beginning; /* of the values, in any case */
@@ -71,6 +73,19 @@ static void findings_offer(struct ingero *ingero, bool is_calls, struct completi
 	}
 }
 
+/* Recorded calls, the longest first: where no finding has examples, or none begins so. */
+static void calls_offer(struct rpc_call *call, struct ingero *ingero, struct completion *c)
+{
+	CLEANUP(buf_done) struct buf sql = BUF_INIT;
+	size_t n = strlen(c->beginning);
+
+	if (strspn(c->beginning, "0123456789abcdef.") != n || n > CALL_ID_BYTES_MOST)
+		return; /* no id of a call here begins so */
+	(void)buf_printf(&sql, "SELECT id FROM events WHERE substr(id, 1, %zu) = '%s' ORDER BY duration DESC LIMIT %d",
+			 n, c->beginning, VALUES_MOST);
+	sql_offer(call, ingero, buf_text(&sql), c);
+}
+
 /* What is offered for an argument depends on its name, and for an id on the template. */
 static void argument_offer(struct rpc_call *call, const char *name, const char *uri, struct completion *c)
 {
@@ -80,12 +95,14 @@ static void argument_offer(struct rpc_call *call, const char *name, const char *
 	if (asker_connect(call->asker, "explain", error, &ingero) < 0)
 		return; /* without a recording there is nothing to offer */
 	if (strcmp(name, "pid") == 0)
-		sql_offer(call, ingero, "SELECT DISTINCT pid FROM processes ORDER BY seen_at DESC", c);
+		sql_offer(call, ingero, "SELECT pid FROM operations GROUP BY pid ORDER BY sum(sum_dur) DESC", c);
 	else if (strcmp(name, "op") == 0)
 		sql_offer(call, ingero, "SELECT DISTINCT op_name FROM operations WHERE op_name IS NOT NULL ORDER BY 1",
 			  c);
 	else if (strcmp(name, "id") == 0)
 		findings_offer(ingero, strstr(uri, "/call/"), c);
+	if (strcmp(name, "id") == 0 && strstr(uri, "/call/") && !c->n)
+		calls_offer(call, ingero, c);
 }
 
 int method_complete(struct rpc_call *call, struct writer *result)
@@ -96,10 +113,13 @@ int method_complete(struct rpc_call *call, struct writer *result)
 	const char *value = json_string_value(json_object_get(argument, "value"));
 	const char *type = json_string_value(json_object_get(ref, "type"));
 	const char *uri = json_string_value(json_object_get(ref, "uri"));
+	const char *prompt = json_string_value(json_object_get(ref, "name"));
 	struct completion completion = { .beginning = value, .result = result };
 
 	if (!type || (strcmp(type, "ref/prompt") != 0 && strcmp(type, "ref/resource") != 0))
 		return rpc_fail(call, RPC_BAD_PARAMS, "'ref.type' is not \"ref/prompt\" or \"ref/resource\"");
+	if (strcmp(type, "ref/prompt") == 0 && (!prompt || !prompt_find(prompt)))
+		return rpc_fail(call, RPC_BAD_PARAMS, "'ref.name' is no prompt; prompts/list has the names");
 	if (!name || !value)
 		return rpc_fail(call, RPC_BAD_PARAMS, "'argument' needs 'name' and 'value', both strings");
 	writer_open(result, "completion", '{');
