@@ -29,6 +29,7 @@ static const struct tool_member blame_members[] = {
 	  "parts sum "
 	  "to wall_ns" },
 	{ "more_accounts", "integer", "Number of threads left out by the daemon" },
+	{ "gaps", "array", "Times of which something is missing" },
 	{ "window", "object", "The time that the answer covers" },
 	{ "lost", "object", "What was lost in it, by reason; {}: nothing" },
 };

@@ -26,8 +26,16 @@ static const struct tool_member explain_members[] = {
 	{ "accounts", "array", "Of each process the thread that lost most: where its wall clock went" },
 	{ "more_accounts", "integer", "Number of threads with an account that only blame shows" },
 	{ "operations", "array", "The operations that took most time: exact counts, totals, percentiles" },
+	{ "more_operations", "integer", "Number of operations beyond those" },
+	{ "waits", "array", "Processes whose main thread was off the CPU, in no call, for most of the time" },
 	{ "behind", "array", "Processes that ran while calls waited for a CPU" },
-	{ "window", "object", "The time that the answer covers" },
+	{ "system_peak", "object", "The worst of CPU, memory, load and pressure" },
+	{ "gaps", "array", "Times of which something is missing" },
+	{ "is_recording", "boolean", "Whether the window reaches to now and somebody records" },
+	{ "window", "object",
+	  "The time that the answer covers; widened: figures are stored in longer spans, and reach beyond it" },
+	{ "sessions", "array", "Recordings in it (details)" },
+	{ "cost", "object", "What tracing took (details)" },
 	{ "losses", "object", "What was lost in it, by reason; {}: nothing" },
 };
 

@@ -23,7 +23,10 @@ static const struct tool_member chains_members[] = {
 	{ "findings", "array",
 	  "Causal chains, worst first: process, operation, cause, chain of who waited for whom, remedy" },
 	{ "more_findings", "integer", "Number of findings beyond top_n" },
-	{ "window", "object", "The time that the answer covers" },
+	{ "more_operations", "integer", "Number of operations that explain leaves out" },
+	{ "is_recording", "boolean", "Whether the window reaches to now and somebody records" },
+	{ "window", "object", "The time that the answer covers; with details also the other members of explain" },
+	{ "losses", "object", "What was lost in it, by reason; {}: nothing" },
 };
 
 static int chains_tool_run(const struct tool_call *call, struct answer *answer)

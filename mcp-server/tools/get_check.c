@@ -8,6 +8,7 @@
 #include "mcp-server/tool.h"
 
 static const struct tool_member check_members[] = {
+	{ "type", "string", "check" },
 	{ "all_passed", "boolean", "Whether no check failed; a warning is not a failure" },
 	{ "checks", "array", "Each check: name, level (ok, warn, fail), value, recommendation" },
 };

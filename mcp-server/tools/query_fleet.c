@@ -32,7 +32,7 @@ static const struct param fleet_params[] = {
 static const struct tool_member fleet_members[] = {
 	{ "nodes", "array", "Names of the machines that answered: this one" },
 	{ "findings", "array", "Of chains and overview" },
-	{ "operations", "array", "Of ops and overview" },
+	{ "operations", "array", "Of ops and overview; all other members are those of explain" },
 	{ "columns", "array", "Of sql" },
 	{ "data", "array", "Of sql: rows" },
 };

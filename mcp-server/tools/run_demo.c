@@ -20,9 +20,11 @@ static const struct param demo_params[] = {
 };
 
 static const struct tool_member demo_members[] = {
-	{ "demo", "string", "Name of the demo that was played" }, { "scenario", "string", "What happens in it" },
-	{ "summary", "string", "The answer in a line" },	  { "findings", "array", "As explain answers" },
-	{ "operations", "array", "As explain answers" },
+	{ "demo", "string", "Name of the demo that was played" },
+	{ "scenario", "string", "What happens in it" },
+	{ "summary", "string", "The answer in a line" },
+	{ "findings", "array", "As explain answers" },
+	{ "operations", "array", "As explain answers, and so are all other members" },
 };
 
 static int demo_refuse(const char *name, struct answer *answer)
