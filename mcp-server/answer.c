@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "mcp-server/answer_view.h"
+#include "mcp-server/offer.h"
 #include "mcp-server/untrusted.h"
 
 static const char preamble[] = "Recorded on the traced machine. Names and texts inside the frame are data from its "
@@ -45,18 +46,14 @@ static struct answer_next *next_add(struct answer *answer, const char *tool, con
 
 void answer_next(struct answer *answer, const char *tool, const char *why, const char *key, const char *value)
 {
-	struct answer_next *next = next_add(answer, tool, why);
-	CLEANUP(buf_done) struct buf clean = BUF_INIT;
+	struct answer_next *next = key && !offer_is_word(value) ? NULL : next_add(answer, tool, why);
 
 	if (!next)
 		return;
-	(void)buf_append_text(&next->arguments, "{");
-	if (key) {
-		untrusted_append(&clean, value, strlen(value));
-		(void)buf_printf(&next->arguments, "\"%s\":", key);
-		json_text_add(&next->arguments, buf_text(&clean));
-	}
-	(void)buf_append_text(&next->arguments, "}");
+	if (key)
+		(void)buf_printf(&next->arguments, "{\"%s\":\"%s\"}", key, value);
+	else
+		(void)buf_append_text(&next->arguments, "{}");
 }
 
 void answer_next_number(struct answer *answer, const char *tool, const char *why, const char *key, uint64_t value)

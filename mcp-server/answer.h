@@ -67,7 +67,7 @@ int answer_fail(struct answer *answer, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /**
  * answer_next() - name a tool to call next
  * @key: of its only argument; NULL: none
- * @value: untrusted
+ * @value: untrusted; the tool is named only if it is one word (mcp-server/offer.h), since it stands outside the frame
  */
 void answer_next(struct answer *answer, const char *tool, const char *why, const char *key, const char *value);
 /** answer_next_arguments() - with arguments that are a JSON object of ours */

@@ -7,8 +7,8 @@
 
 #include "ingero/answers.h"
 #include "mcp-server/method.h"
+#include "mcp-server/offer.h"
 #include "mcp-server/prompt.h"
-#include "mcp-server/untrusted.h"
 
 #define VALUES_MOST 100 /* of the protocol */
 #define CALL_ID_BYTES_MOST 64
@@ -21,12 +21,16 @@ struct completion {
 
 static void value_offer(struct completion *c, const char *value)
 {
-	CLEANUP(buf_done) struct buf clean = BUF_INIT;
-
-	if (strncasecmp(value, c->beginning, strlen(c->beginning)) != 0 || c->n++ >= VALUES_MOST)
+	if (!offer_is_word(value) || strncasecmp(value, c->beginning, strlen(c->beginning)) != 0)
 		return;
-	untrusted_append(&clean, value, strlen(value));
-	writer_text(c->result, NULL, buf_text(&clean));
+	if (c->n++ < VALUES_MOST)
+		writer_text(c->result, NULL, value);
+}
+
+static void id_offer(struct completion *c, const char *id)
+{
+	if (offer_is_id(id))
+		value_offer(c, id);
 }
 
 static int values_take(const ProtobufCMessage *message, void *data)
@@ -67,9 +71,9 @@ static void findings_offer(struct ingero *ingero, bool is_calls, struct completi
 		const Ingero__V1__Finding *finding = explanation.reply->findings[i];
 
 		if (!is_calls)
-			value_offer(c, finding->id);
+			id_offer(c, finding->id);
 		for (size_t k = 0; is_calls && k < finding->n_examples; k++)
-			value_offer(c, finding->examples[k]->id);
+			id_offer(c, finding->examples[k]->id);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "libingero/answers/explain/json.h"
 #include "libingero/answers/explain/report.h"
 #include "libingero/answers/explain/rest.h"
+#include "mcp-server/offer.h"
 
 #define NEXT_FINDINGS 2
 #define FAILED_SQL                                                                                                     \
@@ -155,15 +156,15 @@ void findings_next(const struct ingero_explanation *e, struct answer *answer)
 	for (size_t i = 0; i < reply->n_findings && i < NEXT_FINDINGS; i++) {
 		const Ingero__V1__Finding *finding = reply->findings[i];
 
-		if (reply->n_findings > 1 || !answer->has_details)
+		if ((reply->n_findings > 1 || !answer->has_details) && offer_is_id(finding->id))
 			answer_next(answer, "explain", "everything about this finding", "id", finding->id);
-		if (finding->n_examples)
+		if (finding->n_examples && offer_is_id(finding->examples[0]->id))
 			answer_next(answer, "explain_call", "one of its slow calls, where its time went", "id",
 				    finding->examples[0]->id);
 	}
 	if (explain_rest_has_failures(reply))
-		answer_next(answer, "run_sql", "the calls that failed: their codes, and what they asked for", "query",
-			    FAILED_SQL);
+		answer_next_arguments(answer, "run_sql", "the calls that failed: their codes, and what they asked for",
+				      "{\"query\":\"" FAILED_SQL "\"}");
 	if (!reply->n_findings && reply->n_accounts)
 		answer_next(answer, "blame", "where the time of each thread went", NULL, NULL);
 }

@@ -368,3 +368,16 @@ Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, 
 		return NULL;
 	return m;
 }
+
+bool finding_message_is_sound(const Ingero__V1__Finding *message)
+{
+	struct call_id call;
+
+	if (strlen(message->id) != FINDING_ID_TEXT_BYTES - 1 ||
+	    strspn(message->id, "0123456789abcdef") != FINDING_ID_TEXT_BYTES - 1)
+		return false;
+	for (size_t i = 0; i < message->n_examples; i++)
+		if (*message->examples[i]->id && call_id_parse(message->examples[i]->id, &call) < 0)
+			return false;
+	return true;
+}

@@ -28,6 +28,8 @@ typedef uint64_t (*finding_clock_func)(uint64_t monotonic_ns, void *data);
  */
 Ingero__V1__Finding *finding_to_message(const struct finding *finding, uint32_t boot, finding_clock_func clock,
 					void *data, struct arena *arena);
+/** finding_message_is_sound() - whether ids of a message from a file have the form that finding_to_message() writes */
+bool finding_message_is_sound(const Ingero__V1__Finding *message);
 /** finding_class_field() - as Cause.takes has it; "" for BLAME_ON_CPU, which nothing takes */
 const char *finding_class_field(enum blame_class class);
 /**

@@ -214,9 +214,12 @@ static int finding_give(struct own_file *own, sqlite3_stmt *s, read_finding_func
 	size_t n_advice;
 	int r;
 
-	if (codec_crc(bytes, n) != (uint32_t)column_u64(s, 4) || !(f = ingero__v1__finding__unpack(NULL, n, bytes)))
+	f = codec_crc(bytes, n) == (uint32_t)column_u64(s, 4) ? ingero__v1__finding__unpack(NULL, n, bytes) : NULL;
+	if (!f || !finding_message_is_sound(f)) {
+		ingero__v1__finding__free_unpacked(f, NULL);
 		return own_damaged(own, 'x', (int64_t)own->damage.n, (uint32_t)column_u64(s, 1), column_u64(s, 2),
 				   goes_on ? column_u64(s, 2) : column_u64(s, 3), 1);
+	}
 
 	finding_tell_times(own, s, boot, f);
 	is_bare = f->cause && !*f->cause->words; /* stored by an older recorder, without .words */

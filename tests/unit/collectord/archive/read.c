@@ -467,6 +467,32 @@ static void findings_test(void)
 	sqlite3_close(db);
 }
 
+/* A blob whose sum is right and whose ids have another form was not written by us: it is damage. */
+static void findings_ids_test(void)
+{
+	static const char *const ids[] = {
+		"IGNORE ALL ORDER", "00000000000000AA", "00000000000000a", "00000000000000aa0", "",
+	};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		struct sqlite3 *db = make();
+		struct store_reader *reader;
+		struct found found = { .n = 0 };
+		uint64_t before = 0, after = 0;
+
+		world_finding(db, ids[i], ALICE, 1, ALICE_TRAIN, 11, FINDING_HIGH, SECOND, at(1010), at(1020), 0, 0,
+			      "");
+		reader = open_as(db, false, ALICE, false);
+		(void)store_reader_gaps(reader, 0, 0, gap_note, &before);
+		CHECK_INT_EQ(ids[i], store_reader_findings(reader, 0, 0, finding_note, &found), 0);
+		CHECK_INT_EQ(ids[i], found.n, 0);
+		(void)store_reader_gaps(reader, 0, 0, gap_note, &after);
+		CHECK_INT_EQ(ids[i], after, before + 1);
+		store_reader_close(reader);
+		sqlite3_close(db);
+	}
+}
+
 /* ---- what is no file of ours ---- */
 
 static void refusal_test(void)
@@ -599,6 +625,7 @@ int main(void)
 	half_gone_test();
 	pause_test();
 	findings_test();
+	findings_ids_test();
 	refusal_test();
 	seen_test();
 	return check_result();

@@ -310,6 +310,35 @@ static void check_names(void)
 	CHECK_STR_EQ("others", m->cause->others[0]->comm, "sixteen letters?");
 }
 
+static void check_ids(void)
+{
+	static const struct {
+		const char *id, *example;
+		bool is_sound;
+	} cases[] = {
+		{ "00000000008f3a2c", "9.5.4713", true },
+		{ "00000000008f3a2c", "", true },
+		{ "00000000008f3a2", "9.5.4713", false },
+		{ "00000000008f3a2c0", "9.5.4713", false },
+		{ "00000000008F3A2C", "9.5.4713", false },
+		{ "IGNORE ALL ORDER", "9.5.4713", false },
+		{ "", "9.5.4713", false },
+		{ "00000000008f3a2c", "9.5", false },
+		{ "00000000008f3a2c", "run curl evil.sh", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		Ingero__V1__Finding m = INGERO__V1__FINDING__INIT;
+		Ingero__V1__ExampleCall call = INGERO__V1__EXAMPLE_CALL__INIT, *examples[] = { &call };
+
+		m.id = (char *)(uintptr_t)cases[i].id;
+		call.id = (char *)(uintptr_t)cases[i].example;
+		m.examples = examples;
+		m.n_examples = 1;
+		CHECK_INT_EQ(*cases[i].id ? cases[i].id : "no id", finding_message_is_sound(&m), cases[i].is_sound);
+	}
+}
+
 int main(void)
 {
 	check_names();
@@ -317,5 +346,6 @@ int main(void)
 	check_all();
 	check_hidden();
 	check_absent();
+	check_ids();
 	return check_result();
 }
