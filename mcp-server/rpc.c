@@ -218,7 +218,7 @@ void rpc_run(struct rpc_call *call, struct buf *out)
 	writer_close(&w, '}');
 	if (r == 0 && !out->failed)
 		return;
-	if (r != -EPROTO || out->failed)
+	if (!*call->error || out->failed) /* no rpc_fail(): -EPROTO has other causes, too */
 		(void)rpc_fail(call, RPC_INTERNAL, "%s", out->failed ? "no memory for the answer" : strerror(-r));
 	out->n = start;
 	out->failed = false;

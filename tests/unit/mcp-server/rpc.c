@@ -5,6 +5,9 @@
  */
 #include "mcp-server/rpc.h"
 
+#include <errno.h>
+
+#include "mcp-server/method.h"
 #include "tests/support/check.h"
 
 #define MODERN(version)                                                                                                \
@@ -183,6 +186,28 @@ static void id_test(void)
 	CHECK("is not repeated", !strstr(buf_text(&out), "xxx"));
 }
 
+static int protocol_fail(struct rpc_call *call, struct writer *result)
+{
+	(void)call;
+	(void)result;
+	return -EPROTO;
+}
+
+/* A method that fails without a sentence, as where an answer cannot be read: an error of the protocol has one, and a
+ * code. */
+static void bare_test(void)
+{
+	static const struct method bare = { .name = "bare", .run = protocol_fail };
+	struct rpc_message message = { .method = &bare, .id = "7" };
+	struct rpc_call call = { .message = &message };
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	rpc_run(&call, &out);
+	buf_done(&call.error_data);
+	CHECK("its code", strstr(buf_text(&out), "\"id\":7,\"error\":{\"code\":-32603,\"message\":\"") != NULL);
+	CHECK("its sentence", strstr(buf_text(&out), "\"message\":\"\"") == NULL);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -195,5 +220,6 @@ int main(void)
 	deep_test();
 	long_test();
 	id_test();
+	bare_test();
 	return check_result();
 }
