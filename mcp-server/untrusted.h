@@ -18,11 +18,12 @@
 /**
  * untrusted_append() - append a text without what could deceive its reader
  *
- * Removed: control, bidirectional and invisible characters, and the marks of the frame, also those that would come
- * together by a removal. Line ends and tabs become spaces, bytes that are not UTF-8 become U+FFFD.
+ * Removed: control, format, bidirectional and invisible characters, those of private use, and the marks of the frame
+ * and what looks like them (mcp-server/look_alike.h), also where they would come together by a removal. Line ends and
+ * tabs become spaces, bytes that are not UTF-8 become U+FFFD.
  *
  * @text: n bytes
  */
 void untrusted_append(struct buf *out, const char *text, size_t n);
-/** untrusted_is_hidden() - whether a character cannot be seen, or changes the order of others */
+/** untrusted_is_hidden() - whether a character cannot be seen, means nothing, or changes the order of others */
 bool untrusted_is_hidden(unsigned int code);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Texts of strangers: whatever they hold, nothing hidden and no mark of the frame is left, and cleaning twice is as
- * once. */
+/* Texts of strangers: whatever they hold, nothing hidden, no mark of the frame and nothing that reads like one is left,
+ * and cleaning twice is as once. */
 #include "mcp-server/untrusted.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/utf8.h"
+#include "mcp-server/look_alike.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -16,6 +16,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 		if (!(condition))                                                                                      \
 			abort();                                                                                       \
 	} while (0)
+
+/* Letters and brackets as a reader sees them, all else left out. */
+static void look_check(struct buf *out)
+{
+	CLEANUP(buf_done) struct buf seen = BUF_INIT;
+	const char *text = buf_text(out);
+	uint32_t code;
+
+	for (size_t n = out->n, taken; n > 0; n -= taken, text += taken) {
+		char letter;
+
+		taken = utf8_decode(text, n, &code);
+		letter = look_alike_fold(code);
+		if (letter != LOOK_ALIKE_FILLER)
+			(void)buf_append(&seen, &letter, 1);
+	}
+	REQUIRE(!strstr(buf_text(&seen), "[traceddata]"));
+}
 
 static void clean_check(struct buf *out)
 {
@@ -30,6 +48,7 @@ static void clean_check(struct buf *out)
 		REQUIRE(code >= ' ' && !utf8_is_control(code) && !untrusted_is_hidden(code));
 	}
 	REQUIRE(n_characters <= UNTRUSTED_CHARACTERS_MAX + 1);
+	look_check(out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
