@@ -245,6 +245,14 @@ bool workers_cancel(struct workers *w, const struct workers_asker *asker, const 
 	return is_ours;
 }
 
+void workers_cancel_all(struct workers *w)
+{
+	(void)pthread_mutex_lock(&w->mutex);
+	for (struct job *job = w->jobs; job; job = job->next)
+		(void)answer_claim(job);
+	(void)pthread_mutex_unlock(&w->mutex);
+}
+
 /* With the lock held. What was asked gets its answer, also where that is a refusal. */
 static void rest_refuse(struct workers *w)
 {

@@ -39,6 +39,8 @@ void workers_add(struct workers *workers, struct rpc_message *message, const str
  * Return: whether its answer will not be sent; false: it was, or is being sent, or there is no such request
  */
 bool workers_cancel(struct workers *workers, const struct workers_asker *asker, const char *id);
+/** workers_cancel_all() - the same for each request: nobody hears the answers any more */
+void workers_cancel_all(struct workers *workers);
 /** workers_free() - wait for the answers, WORKERS_END_S at most; refuse what is not done by then, and end the threads
  */
 void workers_free(struct workers *workers);

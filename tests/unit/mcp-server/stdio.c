@@ -8,7 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -135,6 +139,104 @@ static void gone_test(void)
 	(void)close(out);
 }
 
+/* ---- nobody reads the answers, and the input ends ---- */
+
+#define UNREAD_LIMIT_S (WORKERS_END_S + 3) /* with room for a machine that is busy */
+
+#define READ(id)                                                                                                       \
+	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"resources/read\",\"params\":{\"uri\":\"ingero://docs/sql\"}}"
+
+static const struct unread {
+	const char *name;
+	const char *line; /* asked again and again */
+	bool is_socket;	  /* both ends; else pipes */
+	bool is_file;	  /* the input is a file: only who reads it to the end learns of it */
+} unreads[] = {
+	{ "quick questions", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n", false, false },
+	{ "calls", CALL("%d") "\n", false, false },
+	{ "quick questions on a socket", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n", true, false },
+	{ "calls on a socket", CALL("%d") "\n", true, false },
+	{ "calls of a file", READ("%d") "\n", false, true },
+};
+
+struct unread_run {
+	const struct unread *kind;
+	pthread_t thread;
+	int r;
+	time_t seconds;
+};
+
+static time_t seconds_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static void pair_make(bool is_socket, int ends[2])
+{
+	int r = is_socket ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) : pipe2(ends, O_CLOEXEC);
+
+	CHECK_INT_EQ("a pair", r, 0);
+}
+
+static void *unread_serve(void *data)
+{
+	static const struct server server;
+	struct unread_run *run = data;
+	CLEANUP(buf_done) struct buf input = BUF_INIT;
+	int in[2], out[2];
+	time_t start;
+
+	for (int i = 0; i < (run->kind->is_file ? WORKERS_JOBS_MAX : 2000); i++) {
+		const char *id = strstr(run->kind->line, "%d");
+
+		if (id)
+			(void)buf_printf(&input, "%.*s%d%s", (int)(id - run->kind->line), run->kind->line, i, id + 2);
+		else if (i < 100)
+			(void)buf_append_text(&input, run->kind->line);
+	}
+	pair_make(run->kind->is_socket, out);
+	if (run->kind->is_file) {
+		in[0] = memfd_create("in", MFD_CLOEXEC);
+		in[1] = dup(in[0]);
+	} else {
+		pair_make(run->kind->is_socket, in);
+		(void)fcntl(in[1], F_SETFL, O_NONBLOCK);
+	}
+	(void)write(in[1], input.data, input.n); /* what has room */
+	if (run->kind->is_file)
+		(void)lseek(in[0], 0, SEEK_SET);
+	(void)close(in[1]);
+	start = seconds_now();
+	run->r = stdio_serve(&server, in[0], run->kind->is_socket ? out[0] : out[1]);
+	run->seconds = seconds_now() - start;
+	(void)close(in[0]);
+	(void)close(out[0]);
+	(void)close(out[1]);
+	return NULL;
+}
+
+/* At once, since each takes as long as answers may take after the end. */
+static void unread_test(void)
+{
+	struct unread_run runs[ARRAY_SIZE(unreads)];
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)alarm(60);
+	for (size_t i = 0; i < ARRAY_SIZE(unreads); i++) {
+		runs[i] = (struct unread_run){ .kind = &unreads[i] };
+		CHECK_INT_EQ("a thread", pthread_create(&runs[i].thread, NULL, unread_serve, &runs[i]), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(unreads); i++) {
+		(void)pthread_join(runs[i].thread, NULL);
+		CHECK_INT_EQ(unreads[i].name, runs[i].r, 0);
+		CHECK(unreads[i].name, runs[i].seconds <= UNREAD_LIMIT_S);
+	}
+	(void)alarm(0);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -148,5 +250,6 @@ int main(void)
 	long_lines_test();
 	flood_test();
 	gone_test();
+	unread_test();
 	return check_result();
 }
