@@ -78,6 +78,15 @@ static void file_make(const char *path)
 		   " seen_ns) VALUES(1, 0, 60000000000, '', '', '', 1, 1, '', 60000000000)");
 	world_exec(db, "INSERT INTO snapshot(boot, t, cpu_ratio, load_1min, memory_bytes, available_bytes,"
 		       " swap_used_bytes, major_faults) VALUES(1, 5000000000, 0.5, 1, 2, 1, 0, 0)");
+	/* A machine whose clock stood at 1970 when it started; of another start nothing is known but the session. */
+	world_boot(db, 2, 0, 7 * SECOND);
+	world_exec(db,
+		   "INSERT INTO session(boot, start_ns, end_ns, version, kernel, back_end, cpus, memory_bytes, node,"
+		   " seen_ns) VALUES(2, 0, 60000000000, '', '', '', 1, 1, '', 60000000000),"
+		   " (9, 0, 60000000000, '', '', '', 1, 1, '', 60000000000)");
+	world_exec(db, "INSERT INTO snapshot(boot, t, cpu_ratio, load_1min, memory_bytes, available_bytes,"
+		       " swap_used_bytes, major_faults) VALUES(2, 1000000000, 0.5, 1, 2, 1, 0, 0),"
+		       " (2, 2000000000, 0.5, 1, 2, 1, 0, 0), (2, 7201000000000, 0.5, 1, 2, 1, 0, 0)");
 	world_exec(db, "INSERT INTO frame VALUES (1, 'open', 'a.c', 1, 0), (2, 'hidden', 'b.c', 2, 0)");
 	world_exec(db, "INSERT INTO stack VALUES (1, 54321, x'01', 1), (2, 54322, x'02', 1)");
 	world_exec(db, "UPDATE stack SET uid = (SELECT uid FROM process WHERE process.id = stack.id)");
@@ -233,7 +242,7 @@ static const struct {
 	  "SELECT count(*) FROM events e JOIN ops o ON e.source = o.source_id AND e.op = o.op_id "
 	  "WHERE o.name = 'cudaStreamSync'",
 	  "1000" },
-	{ "a time far ahead", "SELECT count(*) FROM system_snapshots WHERE timestamp < 9000000000000000000", "1" },
+	{ "a time far ahead", "SELECT count(*) FROM system_snapshots WHERE timestamp < 9000000000000000000", "4" },
 	{ "the newest", "SELECT duration FROM events ORDER BY timestamp DESC LIMIT 3", "2999 2998 2997" },
 	{ "the oldest", "SELECT duration FROM events ORDER BY timestamp LIMIT 2 OFFSET 1", "1001 1002" },
 	{ "a list", "SELECT count(*) FROM events WHERE op_name IN ('cudaLaunchKernel', 'cudaMalloc')", "1000" },
@@ -293,6 +302,19 @@ static void answered_test(void)
 		CHECK_STR_EQ(answered[i].name, a.note, "");
 		buf_done(&a.first);
 	}
+}
+
+/* The time between a snapshot and the next one, years here, takes no time. */
+static void years_test(void)
+{
+	static const char sql[] = "SELECT timestamp / 1000000000 FROM system_snapshots ORDER BY timestamp";
+	struct answer a;
+
+	sql_run(sql, 0, 2 * SECOND, &a);
+	CHECK_INT_EQ(sql, a.r, 0);
+	CHECK_STR_EQ(sql, a.text, "");
+	CHECK_STR_EQ(sql, buf_text(&a.first), "8 9 7208 1700000005");
+	buf_done(&a.first);
 }
 
 /* Answered, and with a sentence on what was probably meant. */
@@ -453,6 +475,7 @@ static int be_caller(const char *socket_path, pid_t daemon)
 	connection = connect_to(socket_path, daemon);
 	second = connect_to(socket_path, daemon);
 	answered_test();
+	years_test();
 	noted_test();
 	refused_test(second);
 	rows_test();

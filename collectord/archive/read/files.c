@@ -216,6 +216,13 @@ int store_reader_snapshots(struct store_reader *reader, uint64_t from_unix_ns, u
 	return EACH_FILE(reader, own, own_snapshots(own, from_unix_ns, to_unix_ns, func, data));
 }
 
+int store_reader_snapshot_next(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
+			       uint64_t *ret_unix_ns)
+{
+	*ret_unix_ns = to_unix_ns;
+	return EACH_FILE(reader, own, own_snapshot_next(own, from_unix_ns, ret_unix_ns));
+}
+
 int store_reader_sessions(struct store_reader *reader, read_session_func func, void *data)
 {
 	return EACH_FILE(reader, own, own_sessions(own, func, data));

@@ -74,27 +74,39 @@ void own_unix_range(const struct own_boot *boot, uint64_t t0, uint64_t t1, uint6
 	}
 }
 
+bool own_clock_range(const struct own_boot *boot, size_t i, uint64_t from_unix_ns, uint64_t to_unix_ns,
+		     uint64_t *ret_from, uint64_t *ret_to)
+{
+	const struct own_clock *c = &boot->clocks.items[i];
+	uint64_t begin = i ? c->mono_ns : 0;
+	uint64_t end = i + 1 < boot->clocks.n ? c[1].mono_ns : INT64_MAX;
+	__int128 offset = (__int128)c->unix_ns - (__int128)c->mono_ns;
+	__int128 low = from_unix_ns ? (__int128)from_unix_ns - offset : 0;
+	__int128 high = to_unix_ns ? (__int128)to_unix_ns - offset : INT64_MAX;
+
+	if (low < (__int128)begin)
+		low = begin;
+	if (high > (__int128)end)
+		high = end;
+	if (low >= high)
+		return false;
+	*ret_from = (uint64_t)low;
+	*ret_to = (uint64_t)high;
+	return true;
+}
+
 bool own_mono_range(const struct own_boot *boot, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t *ret_from,
 		    uint64_t *ret_to)
 {
 	bool is_any = false;
 
 	for (size_t i = 0; i < boot->clocks.n; i++) {
-		const struct own_clock *c = &boot->clocks.items[i];
-		uint64_t begin = i ? c->mono_ns : 0;
-		uint64_t end = i + 1 < boot->clocks.n ? c[1].mono_ns : INT64_MAX;
-		__int128 offset = (__int128)c->unix_ns - (__int128)c->mono_ns;
-		__int128 low = from_unix_ns ? (__int128)from_unix_ns - offset : 0;
-		__int128 high = to_unix_ns ? (__int128)to_unix_ns - offset : INT64_MAX;
+		uint64_t low, high;
 
-		if (low < (__int128)begin)
-			low = begin;
-		if (high > (__int128)end)
-			high = end;
-		if (low >= high)
+		if (!own_clock_range(boot, i, from_unix_ns, to_unix_ns, &low, &high))
 			continue;
-		*ret_from = is_any ? MIN(*ret_from, (uint64_t)low) : (uint64_t)low;
-		*ret_to = is_any ? MAX(*ret_to, (uint64_t)high) : (uint64_t)high;
+		*ret_from = is_any ? MIN(*ret_from, low) : low;
+		*ret_to = is_any ? MAX(*ret_to, high) : high;
 		is_any = true;
 	}
 	return is_any;

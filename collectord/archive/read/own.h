@@ -104,6 +104,8 @@ int own_findings(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_n
 int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func, void *data);
 int own_snapshots(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_snapshot_func func,
 		  void *data);
+/* @unix_ns: the end of the window, and then the time of the first snapshot before it, if there is one */
+int own_snapshot_next(struct own_file *own, uint64_t from_unix_ns, uint64_t *unix_ns);
 int own_sessions(struct own_file *own, read_session_func func, void *data);
 int own_cost(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, Ingero__V1__Cost *ret_cost);
 int own_span(struct own_file *own, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
@@ -125,6 +127,13 @@ const struct own_boot *own_boot(const struct own_file *own, uint32_t id);
 uint64_t own_unix(const struct own_boot *boot, uint64_t mono_ns);
 /** own_unix_range() - earliest and latest wall-clock time between two monotonic times of a boot */
 void own_unix_range(const struct own_boot *boot, uint64_t t0, uint64_t t1, uint64_t *ret_from, uint64_t *ret_to);
+/**
+ * own_clock_range() - the range of monotonic times of one row of the clock whose wall-clock times are in [from, to)
+ * @i: the row
+ * Return: whether it has any
+ */
+bool own_clock_range(const struct own_boot *boot, size_t i, uint64_t from_unix_ns, uint64_t to_unix_ns,
+		     uint64_t *ret_from, uint64_t *ret_to);
 /**
  * own_mono_range() - range of monotonic times that contains all wall-clock times in [from, to); 0: no bound
  * Return: whether the boot has any of them

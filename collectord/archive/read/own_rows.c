@@ -415,6 +415,34 @@ int own_snapshots(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_
 	return r;
 }
 
+int own_snapshot_next(struct own_file *own, uint64_t from_unix_ns, uint64_t *unix_ns)
+{
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db, "SELECT min(t) FROM snapshot WHERE boot = ? AND t >= ? AND t < ?", &s);
+
+	for (size_t i = 0; i < own->boots.n && r == 0; i++) {
+		const struct own_boot *boot = &own->boots.items[i];
+
+		for (size_t k = 0; k < boot->clocks.n && r == 0; k++) {
+			uint64_t from, to, found;
+			int step;
+
+			/* Times before 1970, of a clock that says so, are none. */
+			if (!own_clock_range(boot, k, MAX(from_unix_ns, 1), *unix_ns, &from, &to))
+				continue;
+			(void)sqlite3_reset(s);
+			SQL_INTS(s, 1, boot->id, (int64_t)from, (int64_t)to);
+			step = sql_step(s);
+			r = MIN(step, 0);
+			if (step <= 0 || sqlite3_column_type(s, 0) == SQLITE_NULL)
+				continue;
+			found = own_unix(boot, column_u64(s, 0));
+			*unix_ns = MIN(*unix_ns, MAX(found, from_unix_ns));
+		}
+	}
+	return r;
+}
+
 int own_sessions(struct own_file *own, read_session_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;

@@ -300,6 +300,13 @@ int store_reader_gaps(struct store_reader *reader, uint64_t from_unix_ns, uint64
 typedef int (*read_snapshot_func)(const Ingero__V1__SystemSample *sample, void *data);
 int store_reader_snapshots(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
 			   read_snapshot_func func, void *data);
+/**
+ * store_reader_snapshot_next() - time of the first snapshot in the window
+ * @ret_unix_ns: to_unix_ns without any
+ * Return: 0 or -errno
+ */
+int store_reader_snapshot_next(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
+			       uint64_t *ret_unix_ns);
 typedef int (*read_session_func)(const Ingero__V1__Session *session, void *data);
 int store_reader_sessions(struct store_reader *reader, read_session_func func, void *data);
 

@@ -102,12 +102,16 @@ static int snapshots_next(struct table_cursor *c)
 	struct sliced *s = c->state;
 
 	while (s->list.next == s->list.n_rows && s->slice_to < s->to_unix_ns) {
-		uint64_t from = s->slice_to;
+		uint64_t from;
 		int r;
 
 		if (reader_is_late(c->job))
 			return -ETIME;
-		s->slice_to = MIN(from + SLICE_NS, s->to_unix_ns);
+		/* Where the clock was set, or a file was made by somebody else, years may lie in between. */
+		r = store_reader_snapshot_next(c->job->reader, s->slice_to, s->to_unix_ns, &from);
+		if (r)
+			return r;
+		s->slice_to = s->to_unix_ns - from > SLICE_NS ? from + SLICE_NS : s->to_unix_ns;
 		s->list.next = s->list.n_rows = 0;
 		r = store_reader_snapshots(c->job->reader, from, s->slice_to, snapshot_row_add, s);
 		if (r)
