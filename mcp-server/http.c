@@ -11,7 +11,6 @@
 #include <strings.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "mcp-server/method.h"
 #include "mcp-server/server.h"
 #include "web/certificate.h"
+#include "web/file.h"
 #include "web/front.h"
 #include "web/token.h"
 
@@ -296,36 +296,25 @@ static int connection_hand(int fd, void *data)
 
 /* ---- the start ---- */
 
-/* "~/.ingero/NAME" of the caller, with its directory. Return: 0 or -errno with the sentence */
-static int kept_path(const char *name, char *path, size_t room, char *error)
+/* Names a file in "~/.ingero" of the caller. @path: PATH_MAX, for sentences */
+static struct web_file kept_file(const struct web_place *place, const char *name, char *path)
 {
-	const char *home = getenv("HOME");
-	int n = snprintf(path, room, "%s/.ingero", home ? home : "");
-
-	if (!home || n < 0 || (size_t)n + strlen(name) + 2 > room) {
-		(void)snprintf(error, WEB_ERROR_BYTES,
-			       "HOME is not set; name the files with '--token-file', '--tls-cert' and '--tls-key'");
-		return -ENOENT;
-	}
-	if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-		n = -errno;
-		(void)snprintf(error, WEB_ERROR_BYTES, "cannot create '%.300s': %s", path, strerror(-n));
-		return n;
-	}
-	(void)snprintf(path + n, room - (size_t)n, "/%s", name);
-	return 0;
+	(void)snprintf(path, PATH_MAX, "%s/%.60s", place->path, name);
+	return (struct web_file){ .directory = place->fd, .name = name, .path = path };
 }
 
 static int token_find(const struct http_wish *wish, struct http *http, char *error)
 {
+	CLEANUP(web_place_close) struct web_place place = WEB_PLACE_INIT;
 	const char *text = getenv(TOKEN_VARIABLE);
 	char why[WEB_ERROR_BYTES];
+	struct web_file file;
 	bool is_new;
 	int r;
 
 	if (wish->token_path) {
 		(void)snprintf(http->token_path, sizeof(http->token_path), "%s", wish->token_path);
-		return web_token_read(wish->token_path, error, &http->token);
+		return web_token_read(&WEB_FILE(wish->token_path), error, &http->token);
 	}
 	if (text && *text) {
 		r = web_token_set(text, why, &http->token);
@@ -334,30 +323,34 @@ static int token_find(const struct http_wish *wish, struct http *http, char *err
 		(void)unsetenv(TOKEN_VARIABLE); /* daemons that are started need not know it */
 		return r;
 	}
-	r = kept_path("mcp-token", http->token_path, sizeof(http->token_path), error);
-	if (r == 0)
-		r = web_token_keep(http->token_path, error, &http->token, &is_new);
-	return r;
+	r = web_place_open(getenv("HOME"), error, &place);
+	if (r < 0)
+		return r;
+	file = kept_file(&place, "mcp-token", http->token_path);
+	return web_token_keep(&file, error, &http->token, &is_new);
 }
 
 static int tls_find(const struct http_wish *wish, struct http *http, char *fingerprint, SSL_CTX **ret, char *error)
 {
-	char *cert = http->cert_path, key[PATH_MAX], host[64] = "";
+	CLEANUP(web_place_close) struct web_place place = WEB_PLACE_INIT;
+	char key_path[PATH_MAX], host[64] = "";
+	struct web_file cert, key;
 	int r;
 
 	if (wish->cert_path) {
-		(void)snprintf(cert, sizeof(http->cert_path), "%s", wish->cert_path);
-		return web_tls_new(wish->cert_path, wish->key_path, error, fingerprint, ret);
+		(void)snprintf(http->cert_path, sizeof(http->cert_path), "%s", wish->cert_path);
+		return web_tls_new(&WEB_FILE(wish->cert_path), &WEB_FILE(wish->key_path), error, fingerprint, ret);
 	}
-	r = kept_path("mcp-cert.pem", cert, sizeof(http->cert_path), error);
-	if (r == 0)
-		r = kept_path("mcp-key.pem", key, sizeof(key), error);
+	r = web_place_open(getenv("HOME"), error, &place);
+	if (r < 0)
+		return r;
+	cert = kept_file(&place, "mcp-cert.pem", http->cert_path);
+	key = kept_file(&place, "mcp-key.pem", key_path);
 	(void)gethostname(host, sizeof(host) - 1);
 	if (strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") != strlen(host))
 		host[0] = 0; /* no name for a certificate */
-	if (r == 0)
-		r = web_certificate_keep(cert, key, *host ? host : NULL, error);
-	return r < 0 ? r : web_tls_new(cert, key, error, fingerprint, ret);
+	r = web_certificate_keep(&cert, &key, *host ? host : NULL, error);
+	return r < 0 ? r : web_tls_new(&cert, &key, error, fingerprint, ret);
 }
 
 /*

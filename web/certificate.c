@@ -4,16 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/bn.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "web/token.h"
 
 #define CERTIFICATE_DAYS 397 /* what browsers take at most */
 #define RENEW_DAYS 7
@@ -104,59 +105,159 @@ static bool certificate_fill(X509 *certificate, EVP_PKEY *key, const char *host)
 	       X509_sign(certificate, key, EVP_sha256()) > 0;
 }
 
-/* Opens a new file in the place of an old one. Return: stream, or NULL with the sentence */
-static FILE *file_replace(const char *path, mode_t mode, char *error)
-{
-	FILE *file = NULL;
-	int fd;
+/* ---- files ---- */
 
-	(void)unlink(path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-	if (fd >= 0)
-		file = fdopen(fd, "w");
-	if (!file) {
-		(void)certificate_refuse(error, -errno, "cannot create '%s': %s", path, strerror(errno));
-		closep(&fd);
-	}
-	return file;
+/* Opens a file of PEM. Return: 0; -errno with a sentence */
+static int pem_open(const struct web_file *file, bool is_secret, char *error, FILE **ret)
+{
+	int fd = web_file_open(file, is_secret, error);
+
+	if (fd < 0)
+		return fd;
+	*ret = fdopen(fd, "r");
+	if (*ret)
+		return 0;
+	(void)close(fd);
+	return certificate_refuse(error, -ENOMEM, "no memory for '%.300s'", file->path);
 }
 
-static int certificate_make(const char *cert_path, const char *key_path, const char *host, char *error)
+/* Nobody is asked for a pass phrase: a server starts without people. */
+static int pass_phrase_refuse(char *text, int room, int is_writing, void *data)
 {
-	CLEANUP(pkey_freep) EVP_PKEY *key = EVP_EC_gen("P-256");
-	CLEANUP(x509_freep) X509 *certificate = X509_new();
-	CLEANUP(fclosep) FILE *key_file = NULL, *cert_file = NULL;
+	bool *is_encrypted = data;
 
-	if (!key || !certificate || !certificate_fill(certificate, key, host))
-		return certificate_refuse(error, -EIO, "cannot create a certificate");
-	key_file = file_replace(key_path, 0600, error);
-	cert_file = key_file ? file_replace(cert_path, 0644, error) : NULL;
-	if (!cert_file)
-		return -EIO;
-	if (PEM_write_PrivateKey(key_file, key, NULL, NULL, 0, NULL, NULL) != 1 ||
-	    PEM_write_X509(cert_file, certificate) != 1 || fflush(key_file) != 0 || fflush(cert_file) != 0)
-		return certificate_refuse(error, -EIO, "cannot write '%s'", cert_path);
+	(void)text;
+	(void)room;
+	(void)is_writing;
+	*is_encrypted = true;
+	return -1;
+}
+
+/* Return: 0, with *ret NULL where the file has no key; -errno with a sentence */
+static int key_read(const struct web_file *file, char *error, EVP_PKEY **ret)
+{
+	CLEANUP(fclosep) FILE *stream = NULL;
+	bool is_encrypted = false;
+	int r = pem_open(file, /* is_secret= */ true, error, &stream);
+
+	if (r < 0)
+		return r;
+	*ret = PEM_read_PrivateKey(stream, NULL, pass_phrase_refuse, &is_encrypted);
+	ERR_clear_error();
+	if (!*ret && is_encrypted)
+		return certificate_refuse(
+			error, -EPERM, "the key in '%.150s' is encrypted; write it anew with 'openssl pkey -in %.150s'",
+			file->path, file->path);
 	return 0;
 }
 
-/* Whether a kept certificate is there with its key, and holds for some days more. */
-static bool certificate_holds(const char *cert_path, const char *key_path)
+/* Writes a file under another name. Return: 0; -errno with a sentence, and no file */
+static int pem_write(const struct web_file *file, EVP_PKEY *key, X509 *certificate, char *temporary, char *error)
 {
-	CLEANUP(fclosep) FILE *cert_file = fopen(cert_path, "re"), *key_file = fopen(key_path, "re");
-	CLEANUP(x509_freep) X509 *certificate = cert_file ? PEM_read_X509(cert_file, NULL, NULL, NULL) : NULL;
-	CLEANUP(pkey_freep) EVP_PKEY *key = key_file ? PEM_read_PrivateKey(key_file, NULL, NULL, NULL) : NULL;
-	time_t soon = time(NULL) + RENEW_DAYS * DAY_S;
+	int fd = web_file_create(file, key ? 0600 : 0644, temporary, error);
+	CLEANUP(fclosep) FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+	bool is_written;
 
-	return certificate && key && X509_check_private_key(certificate, key) == 1 &&
+	if (fd < 0)
+		return fd;
+	if (!stream)
+		(void)close(fd);
+	is_written = stream &&
+		     (key ? PEM_write_PrivateKey(stream, key, NULL, NULL, 0, NULL, NULL)
+			  : PEM_write_X509(stream, certificate)) == 1 &&
+		     fflush(stream) == 0;
+	if (is_written)
+		return 0;
+	(void)unlinkat(file->directory, temporary, 0);
+	return certificate_refuse(error, -EIO, "cannot write '%.300s'", file->path);
+}
+
+static int file_replace(const struct web_file *file, const char *temporary, char *error)
+{
+	if (renameat(file->directory, temporary, file->directory, file->name) == 0)
+		return 0;
+	return certificate_refuse(error, -errno, "cannot create '%.300s': %s", file->path, strerror(errno));
+}
+
+static int certificate_make(const struct web_file *cert, const struct web_file *key, const char *host, char *error)
+{
+	CLEANUP(pkey_freep) EVP_PKEY *pair = EVP_EC_gen("P-256");
+	CLEANUP(x509_freep) X509 *certificate = X509_new();
+	char cert_temporary[WEB_TEMPORARY_BYTES], key_temporary[WEB_TEMPORARY_BYTES];
+	int r;
+
+	if (!pair || !certificate || !certificate_fill(certificate, pair, host))
+		return certificate_refuse(error, -EIO, "cannot create a certificate");
+	r = pem_write(key, pair, NULL, key_temporary, error);
+	if (r < 0)
+		return r;
+	r = pem_write(cert, NULL, certificate, cert_temporary, error);
+	if (r == 0) {
+		r = file_replace(key, key_temporary, error);
+		if (r == 0)
+			r = file_replace(cert, cert_temporary, error);
+		(void)unlinkat(cert->directory, cert_temporary, 0); /* where it is still there */
+	}
+	(void)unlinkat(key->directory, key_temporary, 0);
+	return r;
+}
+
+/*
+ * Whether a kept certificate is there with its key, and holds for some days more. Return: 1; 0: one is to be made;
+ * -errno with a sentence: something else is there
+ */
+static int certificate_holds(const struct web_file *cert, const struct web_file *key, char *error)
+{
+	CLEANUP(x509_freep) X509 *certificate = NULL;
+	CLEANUP(pkey_freep) EVP_PKEY *pair = NULL;
+	CLEANUP(fclosep) FILE *stream = NULL;
+	time_t soon = time(NULL) + RENEW_DAYS * DAY_S;
+	int r_cert = pem_open(cert, /* is_secret= */ false, error, &stream), r_key;
+
+	if (r_cert < 0 && r_cert != -ENOENT)
+		return r_cert;
+	r_key = key_read(key, error, &pair);
+	if (r_key < 0 && r_key != -ENOENT)
+		return r_key;
+	certificate = stream ? PEM_read_X509(stream, NULL, NULL, NULL) : NULL;
+	ERR_clear_error();
+	return certificate && pair && X509_check_private_key(certificate, pair) == 1 &&
 	       X509_cmp_time(X509_get0_notAfter(certificate), &soon) > 0;
 }
 
-int web_certificate_keep(const char *cert_path, const char *key_path, const char *host, char *error)
+/* Waits until nobody else makes the certificate of this directory. Return: descriptor; -errno with a sentence */
+static int making_lock(const struct web_file *key, char *error)
 {
-	if (certificate_holds(cert_path, key_path))
-		return 0;
-	return certificate_make(cert_path, key_path, host, error);
+	char name[WEB_TEMPORARY_BYTES];
+	CLEANUP(closep) int fd = -1;
+	int r;
+
+	(void)snprintf(name, sizeof(name), "%.4000s.lock", key->name);
+	fd = openat(key->directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
+		;
+	if (fd < 0)
+		return certificate_refuse(error, -errno, "cannot create '%.300s.lock': %s", key->path, strerror(errno));
+	r = fd;
+	fd = -1;
+	return r;
 }
+
+int web_certificate_keep(const struct web_file *cert, const struct web_file *key, const char *host, char *error)
+{
+	CLEANUP(closep) int lock = -1;
+	int r = certificate_holds(cert, key, error);
+
+	if (r)
+		return MIN(r, 0);
+	lock = making_lock(key, error);
+	if (lock < 0)
+		return lock;
+	r = certificate_holds(cert, key, error); /* another server was faster */
+	return r ? MIN(r, 0) : certificate_make(cert, key, host, error);
+}
+
+/* ---- TLS ---- */
 
 static void fingerprint_format(X509 *certificate, char *fingerprint)
 {
@@ -170,32 +271,53 @@ static void fingerprint_format(X509 *certificate, char *fingerprint)
 		(void)snprintf(fingerprint + 3 * i, 4, "%02X%s", digest[i], i + 1 < n ? ":" : "");
 }
 
-static int key_check(const char *path, char *error)
+/* Takes a certificate, and those behind it up to its authority. */
+static int chain_use(SSL_CTX *tls, const struct web_file *file, char *error)
 {
-	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		return certificate_refuse(error, -errno, "cannot read '%s': %s", path, strerror(errno));
-	return web_file_is_private(fd, path, error);
-}
-
-int web_tls_new(const char *cert_path, const char *key_path, char *error, char *fingerprint, SSL_CTX **ret)
-{
-	SSL_CTX *tls;
-	int r = key_check(key_path, error);
+	CLEANUP(x509_freep) X509 *certificate = NULL;
+	CLEANUP(fclosep) FILE *stream = NULL;
+	X509 *next;
+	int r = pem_open(file, /* is_secret= */ false, error, &stream);
+	bool is_used;
 
 	if (r < 0)
 		return r;
-	tls = SSL_CTX_new(TLS_server_method());
-	if (!tls)
-		return certificate_refuse(error, -ENOMEM, "no memory for TLS");
-	if (SSL_CTX_set_min_proto_version(tls, TLS1_3_VERSION) != 1 ||
-	    SSL_CTX_use_certificate_chain_file(tls, cert_path) != 1)
-		r = certificate_refuse(error, -EINVAL, "'%s' has no certificate in PEM form", cert_path);
-	else if (SSL_CTX_use_PrivateKey_file(tls, key_path, SSL_FILETYPE_PEM) != 1 ||
-		 SSL_CTX_check_private_key(tls) != 1)
-		r = certificate_refuse(error, -EINVAL, "'%s' has no key in PEM form that matches '%s'", key_path,
-				       cert_path);
+	certificate = PEM_read_X509_AUX(stream, NULL, NULL, NULL);
+	is_used = certificate && SSL_CTX_use_certificate(tls, certificate) == 1;
+	while (is_used && (next = PEM_read_X509(stream, NULL, NULL, NULL))) {
+		is_used = SSL_CTX_add0_chain_cert(tls, next) == 1;
+		if (!is_used)
+			X509_free(next);
+	}
+	ERR_clear_error(); /* the end of the file */
+	return is_used ? 0 : certificate_refuse(error, -EINVAL, "'%.300s' has no certificate in PEM form", file->path);
+}
+
+static int key_use(SSL_CTX *tls, const struct web_file *cert, const struct web_file *key, char *error)
+{
+	CLEANUP(pkey_freep) EVP_PKEY *pair = NULL;
+	int r = key_read(key, error, &pair);
+
+	if (r < 0)
+		return r;
+	if (pair && SSL_CTX_use_PrivateKey(tls, pair) == 1 && SSL_CTX_check_private_key(tls) == 1)
+		return 0;
+	ERR_clear_error();
+	return certificate_refuse(error, -EINVAL, "'%.200s' has no key in PEM form that matches '%.200s'", key->path,
+				  cert->path);
+}
+
+int web_tls_new(const struct web_file *cert, const struct web_file *key, char *error, char *fingerprint, SSL_CTX **ret)
+{
+	SSL_CTX *tls = SSL_CTX_new(TLS_server_method());
+	int r;
+
+	if (!tls || SSL_CTX_set_min_proto_version(tls, TLS1_3_VERSION) != 1)
+		r = certificate_refuse(error, -ENOMEM, "no memory for TLS");
+	else
+		r = chain_use(tls, cert, error);
+	if (r == 0)
+		r = key_use(tls, cert, key, error);
 	if (r < 0) {
 		SSL_CTX_free(tls);
 		return r;

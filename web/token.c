@@ -2,8 +2,6 @@
 #include "web/token.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
@@ -11,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -46,39 +43,23 @@ int web_token_set(const char *text, char *error, struct web_token *ret)
 	return 0;
 }
 
-int web_file_is_private(int fd, const char *path, char *error)
+int web_token_read(const struct web_file *file, char *error, struct web_token *ret)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return token_refuse(error, -errno, "cannot read '%s': %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return token_refuse(error, -EPERM, "'%s' is not a regular file", path);
-	if (st.st_mode & 077)
-		return token_refuse(error, -EPERM, "other users can read '%s'; run 'chmod 600 %s'", path, path);
-	return 0;
-}
-
-int web_token_read(const char *path, char *error, struct web_token *ret)
-{
-	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(closep) int fd = web_file_open(file, /* is_secret= */ true, error);
 	char text[WEB_TOKEN_BYTES_MAX + 2] = "", why[WEB_ERROR_BYTES];
 	ssize_t n;
 	int r;
 
 	if (fd < 0)
-		return token_refuse(error, -errno, "cannot read '%s': %s", path, strerror(errno));
-	r = web_file_is_private(fd, path, error);
-	if (r < 0)
-		return r;
+		return fd;
 	n = read(fd, text, sizeof(text) - 1);
 	if (n < 0)
-		return token_refuse(error, -errno, "cannot read '%s': %s", path, strerror(errno));
+		return token_refuse(error, -errno, "cannot read '%s': %s", file->path, strerror(errno));
 	text[n] = 0;
 	text[strcspn(text, "\r\n")] = 0;
 	r = web_token_set(text, why, ret);
 	OPENSSL_cleanse(text, sizeof(text));
-	return r < 0 ? token_refuse(error, r, "'%.300s': %.150s", path, why) : 0;
+	return r < 0 ? token_refuse(error, r, "'%.300s': %.150s", file->path, why) : 0;
 }
 
 static int token_write(int fd, const char *path, char *error, struct web_token *ret)
@@ -101,34 +82,31 @@ static int token_write(int fd, const char *path, char *error, struct web_token *
 }
 
 /* Under another name first: the file is never there without its token. Return: also -EEXIST */
-static int token_make(const char *path, char *error, struct web_token *ret)
+static int token_make(const struct web_file *file, char *error, struct web_token *ret)
 {
-	CLEANUP(closep) int fd = -1;
-	char temporary[PATH_MAX];
-	int r = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
+	char temporary[WEB_TEMPORARY_BYTES];
+	CLEANUP(closep) int fd = web_file_create(file, 0600, temporary, error);
+	int r;
 
-	if (r < 0 || (size_t)r >= sizeof(temporary))
-		return token_refuse(error, -ENAMETOOLONG, "cannot create '%.300s': %s", path, strerror(ENAMETOOLONG));
-	fd = mkostemp(temporary, O_CLOEXEC); /* for its owner alone */
 	if (fd < 0)
-		return token_refuse(error, -errno, "cannot create '%s': %s", path, strerror(errno));
-	r = token_write(fd, path, error, ret);
-	if (r == 0 && link(temporary, path) < 0)
-		r = token_refuse(error, -errno, "cannot create '%s': %s", path, strerror(errno));
-	(void)unlink(temporary);
+		return fd;
+	r = token_write(fd, file->path, error, ret);
+	if (r == 0 && linkat(file->directory, temporary, file->directory, file->name, 0) < 0)
+		r = token_refuse(error, -errno, "cannot create '%s': %s", file->path, strerror(errno));
+	(void)unlinkat(file->directory, temporary, 0);
 	return r;
 }
 
-int web_token_keep(const char *path, char *error, struct web_token *ret, bool *ret_is_new)
+int web_token_keep(const struct web_file *file, char *error, struct web_token *ret, bool *ret_is_new)
 {
-	int r = web_token_read(path, error, ret);
+	int r = web_token_read(file, error, ret);
 
 	*ret_is_new = false;
 	if (r != -ENOENT)
 		return r;
-	r = token_make(path, error, ret);
+	r = token_make(file, error, ret);
 	*ret_is_new = r == 0;
-	return r == -EEXIST ? web_token_read(path, error, ret) : r; /* another server was faster */
+	return r == -EEXIST ? web_token_read(file, error, ret) : r; /* another server was faster */
 }
 
 bool web_token_matches(const struct web_token *token, const char *authorization)

@@ -54,6 +54,7 @@ static void files_test(void)
 	const char *place = getenv("TMPDIR");
 	char directory[256], path[300], error[WEB_ERROR_BYTES], text[128] = "Bearer ";
 	struct web_token token, again;
+	struct web_file file;
 	struct stat st;
 	bool is_new;
 	int fd;
@@ -61,11 +62,12 @@ static void files_test(void)
 	(void)snprintf(directory, sizeof(directory), "%.200s/unit_web_token_XXXXXX", place ? place : P_tmpdir);
 	CHECK("a directory", mkdtemp(directory));
 	(void)snprintf(path, sizeof(path), "%s/token", directory);
-	CHECK_INT_EQ("no file", web_token_read(path, error, &token), -ENOENT);
-	CHECK_INT_EQ("made", web_token_keep(path, error, &token, &is_new), 0);
+	file = WEB_FILE(path);
+	CHECK_INT_EQ("no file", web_token_read(&file, error, &token), -ENOENT);
+	CHECK_INT_EQ("made", web_token_keep(&file, error, &token, &is_new), 0);
 	CHECK("is new", is_new);
 	CHECK("for its owner alone", stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
-	CHECK_INT_EQ("kept", web_token_keep(path, error, &again, &is_new), 0);
+	CHECK_INT_EQ("kept", web_token_keep(&file, error, &again, &is_new), 0);
 	CHECK("is the old one", !is_new && memcmp(&token, &again, sizeof(token)) == 0);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK_INT_EQ("64 digits and a line end", read(fd, text + strlen(text), 65), 65);
@@ -73,17 +75,17 @@ static void files_test(void)
 	text[7 + 64] = 0;
 	CHECK("what is in the file matches", web_token_matches(&token, text));
 	CHECK_INT_EQ("an empty file", truncate(path, 0), 0);
-	CHECK_INT_EQ("is no token", web_token_read(path, error, &token), -EINVAL);
+	CHECK_INT_EQ("is no token", web_token_read(&file, error, &token), -EINVAL);
 	CHECK("the file is named", strstr(error, path));
 	(void)chmod(path, 0640);
-	CHECK_INT_EQ("others can read it", web_token_read(path, error, &token), -EPERM);
+	CHECK_INT_EQ("others can read it", web_token_read(&file, error, &token), -EPERM);
 	CHECK("the way out", strstr(error, "chmod 600"));
 	(void)unlink(path);
 	CHECK("a link", symlink("/etc/passwd", path) == 0);
-	CHECK("is not followed to make one", web_token_keep(path, error, &token, &is_new) < 0);
+	CHECK("is not followed to make one", web_token_keep(&file, error, &token, &is_new) < 0);
 	(void)unlink(path);
 	CHECK("a link to nothing", symlink("none", path) == 0);
-	CHECK("nor there", web_token_keep(path, error, &token, &is_new) < 0);
+	CHECK("nor there", web_token_keep(&file, error, &token, &is_new) < 0);
 	(void)unlink(path);
 	(void)rmdir(directory);
 }
