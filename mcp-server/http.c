@@ -77,6 +77,13 @@ static bool media_is(const char *value, const char *type)
 	return strncasecmp(value, type, n) == 0 && (!value[n] || strchr("; \t", value[n]));
 }
 
+static bool coding_is_none(const char *value)
+{
+	static const char none[] = "identity";
+
+	return value_length(value) == strlen(none) && strncasecmp(value, none, strlen(none)) == 0;
+}
+
 /* Whether a list of media types has one, or anything: "application/json, text/event-stream" */
 static bool media_is_listed(const char *list, const char *type)
 {
@@ -219,7 +226,8 @@ static enum MHD_Result http_refuse(struct MHD_Connection *connection, unsigned i
 static bool head_refuse(const struct http *http, struct MHD_Connection *connection, const char *url, const char *method,
 			enum MHD_Result *ret)
 {
-	const char *type = header_of(connection, "Content-Type"), *accept = header_of(connection, "Accept");
+	const char *type = header_of(connection, "Content-Type"), *coding = header_of(connection, "Content-Encoding");
+	const char *accept = header_of(connection, "Accept");
 
 	if (strcmp(url, PATH) != 0)
 		*ret = http_reply_error(connection, MHD_HTTP_NOT_FOUND, "", RPC_INVALID,
@@ -234,6 +242,9 @@ static bool head_refuse(const struct http *http, struct MHD_Connection *connecti
 	else if (!type || !media_is(type, "application/json"))
 		*ret = http_reply_error(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "", RPC_INVALID,
 					"Content-Type is not application/json");
+	else if (coding && !coding_is_none(coding))
+		*ret = http_reply_error(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "", RPC_INVALID,
+					"Content-Encoding is not supported");
 	else if (accept && !media_is_listed(accept, "application/json"))
 		*ret = http_reply_error(connection, MHD_HTTP_NOT_ACCEPTABLE, "", RPC_INVALID,
 					"Accept does not list application/json");

@@ -9,6 +9,7 @@
 
 #define LENGTH_DIGITS_MAX 15
 #define CHUNK_DIGITS_MAX 8
+#define PORT_DIGITS_MAX 5
 #define CHUNK_LINE_BYTES_MAX (CHUNK_DIGITS_MAX + 2)
 
 /* A part of the head. */
@@ -20,7 +21,7 @@ struct span {
 /* Headers that a request has once at most. */
 static const char *const single[] = { "host",	"content-length", "transfer-encoding",
 				      "origin", "authorization",  "content-type",
-				      "expect", "cookie" };
+				      "expect", "cookie",	  "content-encoding" };
 #define SINGLE_PREFIX "mcp-"
 
 /* What the head says of the body, and which server it is meant for. */
@@ -101,6 +102,8 @@ static int request_line_check(struct gate *gate, struct span line, struct head *
 	for (size_t i = 0; i < target.n; i++)
 		if (target.text[i] <= ' ' || target.text[i] > '~')
 			return gate_refuse(gate, 400, "the target has a character that must be escaped");
+		else if (target.n - i >= 3 && memcmp(target.text + i, "%00", 3) == 0)
+			return gate_refuse(gate, 400, "the target has a NUL byte");
 	if (line.n != strlen("HTTP/1.1") || memcmp(line.text, "HTTP/", 5) != 0 ||
 	    !isdigit((unsigned char)line.text[5]) || line.text[6] != '.' || !isdigit((unsigned char)line.text[7]))
 		return gate_refuse(gate, 400, "the request line is not METHOD TARGET HTTP/1.1");
@@ -110,6 +113,18 @@ static int request_line_check(struct gate *gate, struct span line, struct head *
 		is_known |= head->method.n == strlen(gate->rules->methods[i]) &&
 			    memcmp(head->method.text, gate->rules->methods[i], head->method.n) == 0;
 	return is_known ? 0 : gate_refuse(gate, 405, "this method is not supported");
+}
+
+static bool is_port(struct span text)
+{
+	unsigned int port = 0;
+
+	for (size_t i = 0; i < text.n && i < PORT_DIGITS_MAX; i++) {
+		if (!isdigit((unsigned char)text.text[i]))
+			return false;
+		port = port * 10 + (unsigned int)(text.text[i] - '0');
+	}
+	return text.n && text.n <= PORT_DIGITS_MAX && port <= UINT16_MAX;
 }
 
 /* Splits the port off: "localhost:8080", "[::1]". Return: whether what follows the host is a port, or nothing */
@@ -123,10 +138,8 @@ static bool host_split(struct span whole, struct span *ret_host)
 	else
 		while (n < whole.n && whole.text[n] != ':')
 			n++;
-	for (size_t i = n + 1; i < whole.n; i++)
-		if (!isdigit((unsigned char)whole.text[i]))
-			return false;
-	if (!n || (n < whole.n && (whole.text[n] != ':' || whole.n - n > 6 || whole.n - n < 2)))
+	if (!n || (n < whole.n && (whole.text[n] != ':' ||
+				   !is_port((struct span){ .text = whole.text + n + 1, .n = whole.n - n - 1 }))))
 		return false;
 	*ret_host = (struct span){ .text = whole.text, .n = n };
 	return true;

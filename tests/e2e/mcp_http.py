@@ -222,6 +222,10 @@ def refusals_check(check, server):
     check("another path", server.post(CALL, path="/")[0] == 404)
     for media in ("text/plain", "application/json-patch+json"):
         check(f"type {media}", server.post(CALL, {"Content-Type": media})[0] == 415)
+    check("a coding", server.post(CALL, {"Content-Encoding": "gzip"})[0] == 415)
+    check("none", server.post(CALL, {"Content-Encoding": "Identity"})[0] == 200)
+    check("a path that a NUL byte ends", server.post(CALL, path="/mcp%00x")[0] == 400)
+    check("a port that is none", server.post(CALL, {"Host": "localhost:99999"})[0] == 403)
     check("a parameter of the type", server.post(CALL, {"Content-Type": "application/json; charset=utf-8"})[0] == 200)
     check("nothing that we send", server.post(CALL, {"Accept": "text/html"})[0] == 406)
     check("no JSON", server.post(b"{")[0] == 400)

@@ -80,6 +80,10 @@ static const struct {
 	{ "two blanks", "GET  / HTTP/1.1\r\n" HOST "\r\n", 400 },
 	{ "a blank in the target", "GET /a b HTTP/1.1\r\n" HOST "\r\n", 400 },
 	{ "an absolute target", "GET http://localhost/ HTTP/1.1\r\n" HOST "\r\n", 400 },
+	{ "an escaped NUL byte", "GET /mcp%00x HTTP/1.1\r\n" HOST "\r\n", 400 },
+	{ "one at the end", "GET /mcp%00 HTTP/1.1\r\n" HOST "\r\n", 400 },
+	{ "an escape at the end", "GET /mcp%0 HTTP/1.1\r\n" HOST "\r\n", 0 },
+	{ "another escape", "GET /mcp%20 HTTP/1.1\r\n" HOST "\r\n", 0 },
 	{ "a star", "GET * HTTP/1.1\r\n" HOST "\r\n", 400 },
 	{ "HTTP/1.0", "GET / HTTP/1.0\r\n" HOST "\r\n", 505 },
 	{ "HTTP/2", "GET / HTTP/2.0\r\n" HOST "\r\n", 505 },
@@ -95,6 +99,9 @@ static const struct {
 	{ "a foreign host", "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", 403 },
 	{ "a host that begins as ours", "GET / HTTP/1.1\r\nHost: localhost.example.com\r\n\r\n", 403 },
 	{ "an empty host", "GET / HTTP/1.1\r\nHost:\r\n\r\n", 403 },
+	{ "a port that is too large", "GET / HTTP/1.1\r\nHost: localhost:65536\r\n\r\n", 403 },
+	{ "the largest port", "GET / HTTP/1.1\r\nHost: localhost:65535\r\n\r\n", 0 },
+	{ "a longer port", "GET / HTTP/1.1\r\nHost: localhost:000080\r\n\r\n", 403 },
 	{ "a port that is none", "GET / HTTP/1.1\r\nHost: localhost:x\r\n\r\n", 403 },
 	{ "no port behind the colon", "GET / HTTP/1.1\r\nHost: localhost:\r\n\r\n", 403 },
 	{ "a user", "GET / HTTP/1.1\r\nHost: a@localhost\r\n\r\n", 403 },
@@ -104,6 +111,7 @@ static const struct {
 	{ "an origin without a scheme", GET "Origin: localhost\r\n\r\n", 403 },
 	{ "two origins", GET "Origin: https://localhost\r\nOrigin: https://localhost\r\n\r\n", 400 },
 	{ "two tokens", GET "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n", 400 },
+	{ "two codings", GET "Content-Encoding: identity\r\nContent-Encoding: gzip\r\n\r\n", 400 },
 	{ "two of the protocol's", GET "Mcp-Method: a\r\nMCP-METHOD: b\r\n\r\n", 400 },
 };
 
