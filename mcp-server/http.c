@@ -21,13 +21,14 @@
 #include "web/certificate.h"
 #include "web/file.h"
 #include "web/front.h"
+#include "web/listener.h"
 #include "web/token.h"
 
 #define PATH "/mcp"
 #define NAME_BYTES_MAX 1024
 #define TOKEN_VARIABLE "INGERO_MCP_BEARER_TOKEN"
 /* More than the front lets in: the library still ends some that the front has ended. */
-#define LIBRARY_CONNECTIONS_MAX (4u * FRONT_CONNECTIONS_MAX)
+#define LIBRARY_CONNECTIONS_MAX (2u * (FRONT_GUESTS_MAX + FRONT_STRANGERS_MAX))
 
 static const char add_command[] =
 #define ADD_HTTP(command) command
@@ -45,6 +46,7 @@ struct http {
 /* A request as it comes. */
 struct request {
 	struct buf body;
+	bool is_guests; /* it has the token; a stranger's body is not kept */
 };
 
 static const char *header_of(struct MHD_Connection *connection, const char *name)
@@ -223,8 +225,8 @@ static enum MHD_Result http_refuse(struct MHD_Connection *connection, unsigned i
 }
 
 /* What is refused by its head alone. Return: whether a reply was queued, with *ret */
-static bool head_refuse(const struct http *http, struct MHD_Connection *connection, const char *url, const char *method,
-			enum MHD_Result *ret)
+static bool head_refuse(const struct request *request, struct MHD_Connection *connection, const char *url,
+			const char *method, enum MHD_Result *ret)
 {
 	const char *type = header_of(connection, "Content-Type"), *coding = header_of(connection, "Content-Encoding");
 	const char *accept = header_of(connection, "Accept");
@@ -232,7 +234,7 @@ static bool head_refuse(const struct http *http, struct MHD_Connection *connecti
 	if (strcmp(url, PATH) != 0)
 		*ret = http_reply_error(connection, MHD_HTTP_NOT_FOUND, "", RPC_INVALID,
 					"unknown path; send messages to " PATH);
-	else if (!web_token_matches(&http->token, header_of(connection, "Authorization")))
+	else if (!request->is_guests)
 		*ret = http_refuse(
 			connection, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer",
 			"the token is missing or another one; send the header 'Authorization: Bearer TOKEN'");
@@ -264,17 +266,20 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	if (!request) {
 		request = calloc(1, sizeof(*request));
 		*context = request;
+		if (request)
+			request->is_guests = web_token_matches(&http->token, header_of(connection, "Authorization"));
 		return request ? MHD_YES : MHD_NO;
 	}
 	if (*n_upload) {
 		/* The gate has counted it. */
-		(void)buf_append(&request->body, upload, *n_upload);
+		if (request->is_guests)
+			(void)buf_append(&request->body, upload, *n_upload);
 		*n_upload = 0;
 		return MHD_YES;
 	}
 	if (request->body.failed)
 		return MHD_NO; /* no memory: a part of a message may be another message */
-	if (head_refuse(http, connection, url, method, &r))
+	if (head_refuse(request, connection, url, method, &r))
 		return r;
 	return message_answer(http, &request->body, connection);
 }
@@ -291,6 +296,13 @@ static void on_request_end(void *data, struct MHD_Connection *connection, void *
 		buf_done(&request->body);
 	free(request);
 	*context = NULL;
+}
+
+static bool is_guest(const char *authorization, const void *data)
+{
+	const struct http *http = data;
+
+	return web_token_matches(&http->token, authorization);
 }
 
 static int connection_hand(int fd, void *data)
@@ -399,7 +411,11 @@ static int front_serve(struct http *http, const struct http_wish *wish, SSL_CTX 
 	/* Those of loopback; of an address that others reach, that and the name of the machine; of all addresses, any.
 	 */
 	const char *hosts[6] = { "localhost", "127.0.0.1", "[::1]" };
-	struct gate_rules rules = { .methods = methods, .hosts = hosts, .body_bytes_max = RPC_MESSAGE_BYTES_MAX };
+	struct gate_rules rules = { .methods = methods,
+				    .hosts = hosts,
+				    .body_bytes_max = RPC_MESSAGE_BYTES_MAX,
+				    .is_guest = is_guest,
+				    .data = http };
 	char machine[64] = "", bound[64] = "";
 	const struct front_wish front_wish = {
 		.address = wish->address, .tls = tls, .rules = &rules, .hand = connection_hand, .data = http
@@ -449,7 +465,7 @@ int http_serve(const struct http_wish *wish, char *error)
 	const char *fault;
 	int r;
 
-	fault = front_address_fault(wish->address);
+	fault = listener_address_fault(wish->address);
 	if (fault) {
 		(void)snprintf(error, WEB_ERROR_BYTES, "'--http' %s, not %s", fault, option_quote(wish->address).text);
 		return -EINVAL;

@@ -2,40 +2,42 @@
 #include "web/front.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
-#include "web/token.h"
+#include "web/file.h"
+#include "web/listener.h"
 
 #define DRAIN_NS NSEC_PER_SEC
-#define EVICT_MS 200 /* for the place of an idle connection to become free */
-#define PORT_MAX 65535
-#define PIECE_BYTES 16384 /* read at once; what waits for its reader is no more */
+#define END_MS 200	  /* for one of the connections that end to be gone */
+#define PIECE_BYTES 16384 /* read at once; what waits here for its reader is no more */
+#define LINKS_MAX (FRONT_GUESTS_MAX + FRONT_STRANGERS_MAX + FRONT_ENDING_MAX)
 
 struct front {
 	struct front_wish wish;
 	int listener;
-	char name[80];
+	char name[LISTENER_NAME_BYTES];
 	bool is_loopback;
 
 	pthread_mutex_t mutex; /* of all below */
 	pthread_cond_t changed;
-	struct link *links;
-	size_t n_connections; /* also those without a link yet */
+	struct link *links; /* newest first */
+	size_t n_links;	    /* whose threads run */
+	size_t n_strangers, n_guests;
 	bool is_ending;
 };
+
+/* What a link counts as. */
+enum place { PLACE_STRANGER, PLACE_GUEST, PLACE_NONE /* another one has it: this link ends */ };
 
 /* One connection, on a thread of its own. */
 struct link {
@@ -43,12 +45,11 @@ struct link {
 	/* of the front, with its mutex held: */
 	struct link *next;
 	uint64_t quiet_ns; /* since when nothing moved */
-	bool has_asked;	   /* a whole request came, some time */
-	bool is_asking;	   /* one is being answered */
-	bool is_evicted;   /* its place is another's */
+	bool is_asking;	   /* a request is on its way, or its answer is */
+	enum place place;
 	/* of its thread: */
 	SSL *ssl;
-	int client, library; /* the peer; our end of the pair */
+	int client, library; /* the peer; our end of the pair, -1: nothing has passed the gate */
 	struct gate gate;
 	struct buf in, out; /* on their way to the library, and to the client */
 	bool client_has_ended, library_has_ended;
@@ -57,19 +58,93 @@ struct link {
 	uint64_t moved_ns;   /* when the state began that the link is in, or an answer went on */
 };
 
-static int front_refuse(char *error, int r, const char *fmt, ...) PRINTF_LIKE(3, 4);
-static int front_refuse(char *error, int r, const char *fmt, ...)
-{
-	FORMAT_INTO(error, WEB_ERROR_BYTES, fmt);
-	return r;
-}
-
 static uint64_t front_now_ns(void)
 {
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/* ---- places ---- */
+
+/* With the lock held, as all of these. */
+static void place_leave(struct link *l)
+{
+	l->front->n_strangers -= l->place == PLACE_STRANGER;
+	l->front->n_guests -= l->place == PLACE_GUEST;
+	l->place = PLACE_NONE;
+}
+
+/* Takes the place of a link away, which is still among the front's. */
+static void link_evict(struct link *l)
+{
+	place_leave(l);
+	(void)shutdown(l->client, SHUT_RDWR); /* its thread wakes, and closes it */
+}
+
+/*
+ * The oldest, whatever it did: no stranger keeps a place by what it sends, and each has the same time to show the
+ * token.
+ */
+static void stranger_evict(struct front *front)
+{
+	struct link *oldest = NULL;
+
+	for (struct link *l = front->links; l; l = l->next)
+		if (l->place == PLACE_STRANGER)
+			oldest = l;
+	if (oldest)
+		link_evict(oldest);
+}
+
+/* The one that has been quiet the longest of those that nobody waits for. */
+static void guest_evict(struct front *front)
+{
+	struct link *idlest = NULL;
+
+	for (struct link *l = front->links; l; l = l->next)
+		if (l->place == PLACE_GUEST && !l->is_asking && (!idlest || l->quiet_ns < idlest->quiet_ns))
+			idlest = l;
+	if (idlest)
+		link_evict(idlest);
+}
+
+/* Makes a link that sent the token a guest. Return: whether there was a place */
+static bool link_admit(struct link *l)
+{
+	struct front *front = l->front;
+	bool is_guest;
+
+	(void)pthread_mutex_lock(&front->mutex);
+	if (l->place == PLACE_STRANGER) {
+		if (front->n_guests == FRONT_GUESTS_MAX)
+			guest_evict(front);
+		if (front->n_guests < FRONT_GUESTS_MAX) {
+			place_leave(l);
+			l->place = PLACE_GUEST;
+			l->is_asking = true;
+			front->n_guests++;
+		}
+	}
+	is_guest = l->place == PLACE_GUEST;
+	(void)pthread_mutex_unlock(&front->mutex);
+	return is_guest;
+}
+
+/* Waits until a link that ends is gone, where many do. Return: whether one more may begin */
+static bool links_have_room(struct front *front)
+{
+	struct timespec until;
+
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += END_MS * (long)NSEC_PER_MSEC;
+	until.tv_sec += until.tv_nsec / (long)NSEC_PER_SEC;
+	until.tv_nsec %= (long)NSEC_PER_SEC;
+	while (front->n_links >= LINKS_MAX &&
+	       pthread_cond_timedwait(&front->changed, &front->mutex, &until) != ETIMEDOUT)
+		;
+	return front->n_links < LINKS_MAX;
 }
 
 /* ---- one connection ---- */
@@ -80,11 +155,19 @@ static bool link_is_waiting(const struct link *l)
 	return l->n_answered != l->gate.n_requests;
 }
 
+/* Whether somebody waits: for the rest of a request, or for its answer. */
+static bool link_is_busy(const struct link *l)
+{
+	return !gate_is_between(&l->gate) || link_is_waiting(l) || l->out.n;
+}
+
 /* How long a state may last. A head and a body have one deadline each for all of it, however their bytes come. */
 static uint64_t link_limit_ns(const struct link *l)
 {
 	uint64_t seconds = FRONT_IDLE_S;
 
+	if (l->out.n)
+		return seconds * NSEC_PER_SEC;
 	if (!SSL_is_init_finished(l->ssl) || (l->gate.state == GATE_HEAD && l->gate.line.n))
 		seconds = FRONT_HEAD_S;
 	else if (gate_is_between(&l->gate) && link_is_waiting(l))
@@ -116,14 +199,14 @@ static int client_read(struct link *l)
 		return r;
 	if (r > 0) {
 		/* Behind a request without its answer, a refusal would be taken for that answer. */
-		if (!link_is_waiting(l) && !l->out.n)
+		if (!link_is_waiting(l))
 			gate_refusal_append(&l->gate, &l->out);
 		l->client_has_ended = l->library_has_ended = true;
 		return 0;
 	}
 	if (was_between || was_head != (l->gate.state == GATE_HEAD) || gate_is_between(&l->gate))
 		l->moved_ns = front_now_ns();
-	return 0;
+	return l->gate.has_guest && !link_admit(l) ? -EBUSY : 0;
 }
 
 static int client_write(struct link *l)
@@ -169,12 +252,33 @@ static int request_write(struct link *l)
 	return 0;
 }
 
-/* Moves what can be moved. Return: 0, or -errno: the connection is over */
+/* Makes the pair, whose other end is the library's: for the first bytes that pass. */
+static int library_hand(struct link *l)
+{
+	const struct front_wish *wish = &l->front->wish;
+	int ends[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	socket_limit(ends[0]);
+	socket_limit(ends[1]);
+	r = wish->hand(ends[1], wish->data);
+	if (r < 0)
+		(void)close(ends[0]);
+	else
+		l->library = ends[0];
+	return r;
+}
+
+/*
+ * Moves what can be moved. Behind an answer that is stuck nothing is read: whoever does not read, waits. Return: 0, or
+ * -errno: the connection is over
+ */
 static int link_move(struct link *l, short client, short library)
 {
 	int r = 0;
 
-	if (!l->client_has_ended && !l->in.n && (client & (POLLIN | POLLHUP | POLLERR | POLLOUT)))
+	if (!l->client_has_ended && !l->in.n && !l->out.n && (client & (POLLIN | POLLHUP | POLLERR | POLLOUT)))
 		do
 			r = client_read(l);
 		while (r == 0 && !l->client_has_ended && !l->in.n && SSL_pending(l->ssl));
@@ -182,6 +286,11 @@ static int link_move(struct link *l, short client, short library)
 		return r;
 	if (l->in.n && (client & (POLLHUP | POLLERR)))
 		return -ECONNRESET;
+	if (l->in.n && l->library < 0 && !l->library_has_ended) {
+		r = library_hand(l);
+		if (r < 0)
+			return r;
+	}
 	if (l->in.n && !l->library_has_ended) {
 		r = request_write(l);
 		if (r < 0 && r != -EAGAIN)
@@ -209,9 +318,8 @@ static bool link_is_ending(struct link *l)
 
 	(void)pthread_mutex_lock(&l->front->mutex);
 	l->quiet_ns = l->moved_ns;
-	l->has_asked = l->gate.n_requests > 0;
-	l->is_asking = link_is_waiting(l) || l->out.n;
-	is_ending = l->front->is_ending || l->is_evicted;
+	l->is_asking = link_is_busy(l);
+	is_ending = l->front->is_ending || l->place == PLACE_NONE;
 	(void)pthread_mutex_unlock(&l->front->mutex);
 	return is_ending;
 }
@@ -223,7 +331,7 @@ static void link_serve(struct link *l)
 	l->moved_ns = front_now_ns();
 	while (r == 0 && !link_is_ending(l)) {
 		struct pollfd fds[] = {
-			{ .fd = l->client, .events = l->in.n || l->client_has_ended ? 0 : POLLIN },
+			{ .fd = l->client, .events = l->in.n || l->out.n || l->client_has_ended ? 0 : POLLIN },
 			/* what has ended would be reported again and again */
 			{ .fd = l->library_has_ended || (l->out.n && !l->in.n) ? -1 : l->library,
 			  .events = l->out.n ? 0 : POLLIN },
@@ -254,54 +362,87 @@ static void client_drain(struct link *l)
 			return;
 }
 
-static void link_add(struct link *l)
+/* As the newest stranger. Return: whether there was a place */
+static bool link_add(struct link *l)
 {
-	(void)pthread_mutex_lock(&l->front->mutex);
-	l->next = l->front->links;
-	l->front->links = l;
-	(void)pthread_mutex_unlock(&l->front->mutex);
+	struct front *front = l->front;
+	bool has_room;
+
+	(void)pthread_mutex_lock(&front->mutex);
+	if (front->n_strangers == FRONT_STRANGERS_MAX)
+		stranger_evict(front);
+	has_room = links_have_room(front);
+	if (has_room) {
+		l->next = front->links;
+		front->links = l;
+		front->n_links++;
+		front->n_strangers++;
+	}
+	(void)pthread_mutex_unlock(&front->mutex);
+	return has_room;
 }
 
-/* Before its descriptors are closed: nobody else uses them from now on. */
-static void link_remove(struct link *l)
+/* Before its descriptors are closed: nobody else uses them from now on. Return: whether another one has its place */
+static bool link_remove(struct link *l)
 {
 	struct link **at = &l->front->links;
+	bool is_evicted;
 
 	(void)pthread_mutex_lock(&l->front->mutex);
 	while (*at != l)
 		at = &(*at)->next;
 	*at = l->next;
+	is_evicted = l->place == PLACE_NONE;
+	place_leave(l);
 	(void)pthread_mutex_unlock(&l->front->mutex);
+	return is_evicted;
+}
+
+static void link_free(struct link *l)
+{
+	struct front *front = l->front;
+
+	closep(&l->client);
+	closep(&l->library);
+	gate_done(&l->gate);
+	buf_done(&l->in);
+	buf_done(&l->out);
+	free(l);
+	(void)pthread_mutex_lock(&front->mutex);
+	front->n_links--;
+	(void)pthread_cond_signal(&front->changed);
+	(void)pthread_mutex_unlock(&front->mutex);
+}
+
+/* What nobody reads would stay with the kernel for minutes: it is dropped with the connection. */
+static void client_reset(const struct link *l)
+{
+	const struct linger now = { .l_onoff = 1, .l_linger = 0 };
+
+	(void)setsockopt(l->client, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 }
 
 static void *link_run(void *data)
 {
 	struct link *l = data;
-	struct front *front = l->front;
+	bool is_evicted;
 
 	link_serve(l);
 	(void)SSL_shutdown(l->ssl);
 	SSL_free(l->ssl);
 	if (l->gate.status)
 		client_drain(l);
-	link_remove(l);
-	(void)close(l->client);
-	(void)close(l->library);
-	gate_done(&l->gate);
-	buf_done(&l->in);
-	buf_done(&l->out);
-	free(l);
-	(void)pthread_mutex_lock(&front->mutex);
-	front->n_connections--;
-	(void)pthread_cond_signal(&front->changed);
-	(void)pthread_mutex_unlock(&front->mutex);
+	is_evicted = link_remove(l);
+	if (l->out.n || is_evicted)
+		client_reset(l);
+	link_free(l);
 	return NULL;
 }
 
 /* ---- connections ---- */
 
-/* Return: 0, with the link's thread running, or -errno with nothing left */
-static int link_start(struct front *front, int client, int library)
+/* Return: 0, with the link's thread running, which owns the connection, or -errno with nothing left */
+static int link_start(struct front *front, int client)
 {
 	struct link *l = calloc(1, sizeof(*l));
 	pthread_attr_t attributes;
@@ -310,104 +451,45 @@ static int link_start(struct front *front, int client, int library)
 
 	if (!l)
 		return -ENOMEM;
-	*l = (struct link){
-		.front = front, .client = client, .library = library, .gate = GATE_INIT(front->wish.rules)
-	};
+	*l = (struct link){ .front = front, .client = client, .library = -1, .gate = GATE_INIT(front->wish.rules) };
 	l->quiet_ns = front_now_ns();
 	l->ssl = SSL_new(front->wish.tls);
-	if (l->ssl && SSL_set_fd(l->ssl, client) == 1) {
-		SSL_set_accept_state(l->ssl);
-		(void)pthread_attr_init(&attributes);
-		(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-		link_add(l);
-		r = -pthread_create(&thread, &attributes, link_run, l);
-		(void)pthread_attr_destroy(&attributes);
-		if (r < 0)
-			link_remove(l);
-	}
+	if (l->ssl && SSL_set_fd(l->ssl, client) == 1)
+		r = link_add(l) ? 0 : -EBUSY;
 	if (r < 0) {
 		SSL_free(l->ssl);
 		free(l);
+		return r;
+	}
+	SSL_set_accept_state(l->ssl);
+	(void)pthread_attr_init(&attributes);
+	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	r = -pthread_create(&thread, &attributes, link_run, l);
+	(void)pthread_attr_destroy(&attributes);
+	if (r < 0) {
+		(void)link_remove(l);
+		SSL_free(l->ssl);
+		l->client = -1; /* the caller's */
+		link_free(l);
 	}
 	return r;
 }
 
-/* Whether a link gives its place away before another: who never asked, then who has been quiet longer. */
-static bool link_is_idler(const struct link *l, const struct link *than)
-{
-	if (l->has_asked != than->has_asked)
-		return !l->has_asked;
-	return l->quiet_ns < than->quiet_ns;
-}
-
 /*
- * With the lock held. Ends one of the connections whose requests are not being answered: whoever takes all places
- * without asking loses them to those who ask.
- */
-static void idle_evict(struct front *front)
-{
-	struct link *idlest = NULL;
-
-	for (struct link *l = front->links; l; l = l->next)
-		if (!l->is_asking && !l->is_evicted && (!idlest || link_is_idler(l, idlest)))
-			idlest = l;
-	if (!idlest)
-		return;
-	idlest->is_evicted = true;
-	(void)shutdown(idlest->client, SHUT_RDWR); /* its thread wakes, and closes it */
-}
-
-/* Return: whether there is a place for one more */
-static bool connection_count(struct front *front)
-{
-	struct timespec until;
-	bool has_room;
-
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += EVICT_MS * (long)NSEC_PER_MSEC;
-	until.tv_sec += until.tv_nsec / (long)NSEC_PER_SEC;
-	until.tv_nsec %= (long)NSEC_PER_SEC;
-	(void)pthread_mutex_lock(&front->mutex);
-	if (front->n_connections == FRONT_CONNECTIONS_MAX)
-		idle_evict(front);
-	while (front->n_connections == FRONT_CONNECTIONS_MAX &&
-	       pthread_cond_timedwait(&front->changed, &front->mutex, &until) != ETIMEDOUT)
-		;
-	has_room = front->n_connections < FRONT_CONNECTIONS_MAX;
-	front->n_connections += has_room;
-	(void)pthread_mutex_unlock(&front->mutex);
-	return has_room;
-}
-
-static void connection_uncount(struct front *front)
-{
-	(void)pthread_mutex_lock(&front->mutex);
-	front->n_connections--;
-	(void)pthread_mutex_unlock(&front->mutex);
-}
-
-/*
- * Where all places are taken by requests that are being answered, the connection is closed: its client may try again.
- * Return: false: descriptors or memory are short, and the connection waits on
+ * Where no place is left, the connection is closed: its client may try again. Return: false: descriptors or memory are
+ * short, and the connection waits on
  */
 static bool connection_take(struct front *front)
 {
-	CLEANUP(closep) int client = accept4(front->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), library = -1;
-	int ends[2], one = 1;
+	CLEANUP(closep) int client = accept4(front->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	const int one = 1, unread_ms = FRONT_IDLE_S * 1000;
 
 	if (client < 0)
 		return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
-	if (!connection_count(front))
-		return true;
 	(void)setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
-		library = ends[0];
-		if (front->wish.hand(ends[1], front->wish.data) == 0 && link_start(front, client, library) == 0) {
-			client = library = -1; /* the link owns them */
-			return true;
-		}
-	}
-	connection_uncount(front);
+	(void)setsockopt(client, IPPROTO_TCP, TCP_USER_TIMEOUT, &unread_ms, sizeof(unread_ms));
+	if (link_start(front, client) == 0)
+		client = -1; /* the link owns it */
 	return true;
 }
 
@@ -426,120 +508,24 @@ int front_run(struct front *front, int stop_fd)
 	}
 }
 
-/* ---- the address ---- */
-
-/* "HOST:PORT", where a missing host is loopback. Return: 0, -EINVAL, -ERANGE: no port has that number */
-static int address_split(const char *address, char *host, size_t room, const char **ret_port)
-{
-	const char *colon = strrchr(address, ':');
-	size_t n = colon ? (size_t)(colon - address) : 0;
-	uint64_t number;
-
-	*ret_port = colon ? colon + 1 : address;
-	if (!**ret_port || strspn(*ret_port, "0123456789") != strlen(*ret_port) || n >= room)
-		return -EINVAL;
-	if (parse_u64(*ret_port, PORT_MAX, &number) < 0)
-		return -ERANGE;
-	if (n > 2 && *address == '[' && address[n - 1] == ']') {
-		address++;
-		n -= 2;
-	} else if (memchr(address, ':', n)) {
-		return -EINVAL; /* an IPv6 address needs its brackets */
-	}
-	(void)snprintf(host, room, "%.*s", (int)n, address);
-	if (!n)
-		(void)snprintf(host, room, "127.0.0.1");
-	return 0;
-}
-
-/* Return: 0, -EINVAL, -ERANGE: no port has that number */
-static int address_find(const char *address, struct addrinfo **ret)
-{
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
-	const char *port;
-	char host[64];
-	int r = address_split(address, host, sizeof(host), &port);
-
-	if (r == 0 && getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port, &hints, ret) != 0)
-		r = -EINVAL;
-	return r;
-}
-
-const char *front_address_fault(const char *address)
-{
-	struct addrinfo *found = NULL;
-	int r = address_find(address, &found);
-
-	if (r == 0)
-		freeaddrinfo(found);
-	return r == 0 ? NULL : r == -ERANGE ? "takes a port from 0 to 65535" : "takes " FRONT_ADDRESS_FORMS;
-}
-
-static bool address_is_loopback(const struct sockaddr *address)
-{
-	if (address->sa_family == AF_INET)
-		return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
-	return address->sa_family == AF_INET6 &&
-	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-}
-
-static void name_find(struct front *front)
-{
-	struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
-	socklen_t n = sizeof(address);
-	char host[64] = "", port[16] = "";
-
-	(void)getsockname(front->listener, (struct sockaddr *)&address, &n);
-	(void)getnameinfo((struct sockaddr *)&address, n, host, sizeof(host), port, sizeof(port),
-			  NI_NUMERICHOST | NI_NUMERICSERV);
-	(void)snprintf(front->name, sizeof(front->name), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
-	front->is_loopback = address_is_loopback((struct sockaddr *)&address);
-}
-
-static int listener_open(const struct addrinfo *found)
-{
-	int fd = socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, found->ai_protocol);
-	int one = 1, r;
-
-	if (fd < 0)
-		return -errno;
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, FRONT_CONNECTIONS_MAX) == 0)
-		return fd;
-	r = -errno;
-	(void)close(fd);
-	return r;
-}
-
 int front_open(const struct front_wish *wish, char *error, struct front **ret)
 {
-	const char *fault = front_address_fault(wish->address);
-	struct addrinfo *found = NULL;
 	struct front *front;
-	int fd;
+	int fd = listener_open(wish->address, error);
 
-	if (fault || address_find(wish->address, &found) < 0)
-		return front_refuse(error, -EINVAL, "an address %s, not '%.64s'", fault ? fault : "is none",
-				    wish->address);
-	fd = listener_open(found);
-	freeaddrinfo(found);
-	if (fd == -EADDRINUSE)
-		return front_refuse(error, fd,
-				    "cannot listen at '%.64s': another program does; take another port, or port 0 for "
-				    "one that is free",
-				    wish->address);
 	if (fd < 0)
-		return front_refuse(error, fd, "cannot listen at '%.64s': %s", wish->address, strerror(-fd));
+		return fd;
 	front = calloc(1, sizeof(*front));
 	if (!front) {
 		(void)close(fd);
-		return front_refuse(error, -ENOMEM, "no memory for the server");
+		(void)snprintf(error, WEB_ERROR_BYTES, "no memory for the server");
+		return -ENOMEM;
 	}
 	front->wish = *wish;
 	front->listener = fd;
 	(void)pthread_mutex_init(&front->mutex, NULL);
 	(void)pthread_cond_init(&front->changed, NULL);
-	name_find(front);
+	front->is_loopback = listener_name(fd, front->name);
 	*ret = front;
 	return 0;
 }
@@ -559,7 +545,7 @@ void front_close(struct front *front)
 	(void)close(front->listener);
 	(void)pthread_mutex_lock(&front->mutex);
 	front->is_ending = true;
-	while (front->n_connections)
+	while (front->n_links)
 		(void)pthread_cond_wait(&front->changed, &front->mutex);
 	(void)pthread_mutex_unlock(&front->mutex);
 	(void)pthread_cond_destroy(&front->changed);

@@ -10,19 +10,17 @@
 
 #include "web/gate.h"
 
-#define FRONT_CONNECTIONS_MAX 128
-#define FRONT_HEAD_S 5	   /* from the first byte of a head to its last; also for the handshake */
-#define FRONT_IDLE_S 30	   /* between requests; also from the first byte of a body to its last */
-#define FRONT_ANSWER_S 330 /* for an answer to begin; then FRONT_IDLE_S until it goes on */
-
-/* What stands for the address of a server, in words. */
-#define FRONT_ADDRESS_FORMS                                                                                            \
-	"PORT, :PORT, localhost:PORT, 127.0.0.1:PORT, [::1]:PORT, or another IP address in place of 127.0.0.1"
+#define FRONT_GUESTS_MAX 128	/* connections that sent the token */
+#define FRONT_STRANGERS_MAX 128 /* those that did not yet */
+#define FRONT_ENDING_MAX 64	/* whose place another one has already */
+#define FRONT_HEAD_S 5		/* from the first byte of a head to its last; also for the handshake */
+#define FRONT_IDLE_S 30		/* between requests; from the first byte of a body to its last; while nobody reads */
+#define FRONT_ANSWER_S 330	/* for an answer to begin; then FRONT_IDLE_S until it goes on */
 
 struct front;
 
 struct front_wish {
-	const char *address; /* "127.0.0.1:8080", "[::1]:8080", ":8080" (loopback), "8080" */
+	const char *address; /* as of listener_open() */
 	SSL_CTX *tls;	     /* borrowed */
 	const struct gate_rules *rules;
 	/* Takes the other end of a connection, plain HTTP; the callee owns it. Return: 0 or -errno */
@@ -30,8 +28,6 @@ struct front_wish {
 	void *data;
 };
 
-/** front_address_fault() - Return: NULL, or what front_open() does not take: "takes a port from 0 to 65535" */
-const char *front_address_fault(const char *address);
 /**
  * front_open() - listen
  * @error: WEB_ERROR_BYTES

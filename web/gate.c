@@ -30,6 +30,7 @@ struct head {
 	struct span names[GATE_HEADERS_MAX];
 	size_t n_headers;
 	struct span host, origin; /* without scheme and port; text NULL: none */
+	struct span authorization;
 	bool has_length, is_chunked;
 	uint64_t length;
 };
@@ -219,6 +220,8 @@ static int header_take(struct gate *gate, struct span name, struct span value, s
 		return origin_read(gate, value, head);
 	if (span_is(name, "content-length"))
 		return length_read(gate, value, head);
+	if (span_is(name, "authorization"))
+		head->authorization = value;
 	if (span_is(name, "transfer-encoding")) {
 		head->is_chunked = true;
 		return span_is(value, "chunked") ? 0 : gate_refuse(gate, 400, "Transfer-Encoding is not 'chunked'");
@@ -309,6 +312,17 @@ static int head_check(struct gate *gate, struct head *head)
 	return 0;
 }
 
+static bool head_is_guest(const struct gate *gate, const struct head *head)
+{
+	char text[GATE_AUTHORIZATION_BYTES_MAX + 1];
+
+	if (!gate->rules->is_guest || !head->authorization.n || head->authorization.n >= sizeof(text))
+		return false;
+	memcpy(text, head->authorization.text, head->authorization.n);
+	text[head->authorization.n] = 0;
+	return gate->rules->is_guest(text, gate->rules->data);
+}
+
 /* Takes a byte of a line; every line ends in CR LF, and neither stands elsewhere. Return: 0, or the status */
 static int line_byte_take(struct gate *gate, char c, size_t most, unsigned int status)
 {
@@ -346,6 +360,7 @@ static int head_byte_take(struct gate *gate, char c, struct buf *out)
 		return r;
 	if (buf_append(out, gate->line.data, gate->line.n) < 0)
 		return -ENOMEM;
+	gate->has_guest |= head_is_guest(gate, &head);
 	gate->line.n = 0;
 	gate->body_left = head.length;
 	gate->body_bytes = 0;

@@ -17,6 +17,7 @@
 
 #define GATE_HEAD_BYTES_MAX 16384
 #define GATE_TARGET_BYTES_MAX 1024
+#define GATE_AUTHORIZATION_BYTES_MAX 1024 /* a longer value is nobody's */
 #define GATE_HEADERS_MAX 64
 
 /* What a server accepts; borrowed. */
@@ -29,6 +30,9 @@ struct gate_rules {
 	 */
 	bool takes_addresses;
 	uint64_t body_bytes_max;
+	/* Whether the value of Authorization is that of a guest. NULL: nobody is one */
+	bool (*is_guest)(const char *authorization, const void *data);
+	const void *data;
 };
 
 enum gate_state { GATE_HEAD, GATE_BODY, GATE_CHUNK_SIZE, GATE_CHUNK, GATE_CHUNK_END, GATE_LAST_END, GATE_CLOSED };
@@ -40,6 +44,7 @@ struct gate {
 	uint64_t body_left;  /* of the body, or of the chunk */
 	uint64_t body_bytes; /* of chunks so far */
 	uint64_t n_requests; /* that passed as a whole */
+	bool has_guest;	     /* a head of a guest passed, some time */
 	unsigned int status; /* of the refusal; 0: none */
 	const char *why;     /* a sentence for it */
 };

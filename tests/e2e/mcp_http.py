@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import socket
@@ -16,6 +17,7 @@ import ssl
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -25,7 +27,10 @@ import mcp  # noqa: E402
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_causal_chains", "arguments": {}}}
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-CONNECTIONS = 128  # FRONT_CONNECTIONS_MAX of web/front.h
+CONNECTIONS = 128  # FRONT_STRANGERS_MAX and FRONT_GUESTS_MAX of web/front.h
+STUCK_S = 30  # FRONT_IDLE_S
+SENT_MOST = 64 * 1024  # to a client that does not read: twice SOCKET_BYTES of web/listener.c, and a record
+UNREAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 400
 # What another server may read differently: each is one connection, refused with the status (tests/unit/web/gate.c has them all).
 SMUGGLED = (
     ("two lengths", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400),
@@ -265,6 +270,117 @@ def example_check(check, home, server):
     check("the example of the page", done.returncode == 0 and json.loads(done.stdout)["result"]["isError"] is False, done)
 
 
+def connect_slow(server, context):
+    """A connection with small buffers: what is stuck is the server's."""
+    plain = socket.socket()
+    for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        plain.setsockopt(socket.SOL_SOCKET, buffer, 32768)
+    plain.settimeout(60)
+    plain.connect(("127.0.0.1", server.port))
+    connection = context.wrap_socket(plain, server_hostname="localhost")
+    connection.setblocking(False)
+    return connection
+
+
+def unread(server, n):
+    """Connections whose answers nobody reads, with as many requests as they take."""
+    context = ssl.create_default_context(cafile=server.cert)
+    held = [connect_slow(server, context) for _ in range(n)]
+    rest = list(held)
+    while rest:
+        rest = [one for one in select.select([], rest, [], 0.5)[1] if send_more(one, UNREAD)]
+    return held
+
+
+def send_more(connection, requests):
+    """Return: whether it may take more."""
+    try:
+        connection.send(requests)
+    except ssl.SSLWantWriteError:
+        return True
+    except (ssl.SSLError, ConnectionError):
+        return False
+    return True
+
+
+def sent_bytes(server):
+    """What the server's sockets keep for clients that do not read: the longest queue."""
+    rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+    return max((int(row[4].partition(":")[0], 16) for row in rows if row[1].endswith(f":{server.port:04X}")), default=0)
+
+
+def strangers_check(check, server):
+    """Whoever has no token keeps no place from whoever has it, neither by asking nor by not reading."""
+    held = []
+    try:
+        for _ in range(CONNECTIONS):
+            held.append(server.connect())
+            held[-1].sendall(server.request(b"", token="", method="GET", headers={"Connection": None}))
+            read_one(held[-1])
+        with server.connect() as guest:
+            held += [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(CONNECTIONS - 20)]
+            guest.sendall(server.request(CALL))
+            check("an answer beside a crowd that was refused, and another that comes", parsed(read_all(guest))[0] == 200)
+        with server.connect() as guest:
+            guest.sendall(server.request(CALL, headers={"Connection": None}))
+            read_one(guest)
+            held += [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(2 * CONNECTIONS)]
+            guest.sendall(server.request(CALL))
+            check("no stranger takes the place of an idle guest", parsed(read_all(guest))[0] == 200)
+        for one in held:
+            one.close()
+        held = unread(server, CONNECTIONS)
+        kept_bytes = sent_bytes(server)
+        check("what one that does not read keeps", 0 < kept_bytes <= SENT_MOST, kept_bytes)
+        check("an answer beside a crowd that does not read", server.post(CALL)[0] == 200)
+    finally:
+        for one in held:
+            one.close()
+
+
+def guests_check(check, server):
+    """Idle connections with the token give way to others with it."""
+    held = []
+    try:
+        for _ in range(CONNECTIONS):
+            held.append(server.connect())
+            held[-1].sendall(server.request(CALL, headers={"Connection": None}))
+            read_one(held[-1])
+        check("one guest more", server.post(CALL)[0] == 200)
+        held[0].settimeout(60)
+        check("has the place of the one that was idle the longest", read_all(held[0]) == b"")
+        held[-1].sendall(server.request(CALL))
+        check("and no other's", parsed(read_all(held[-1]))[0] == 200)
+    finally:
+        for one in held:
+            one.close()
+
+
+class Stuck(threading.Thread):
+    """A guest that sends request behind request and reads no answer, until the server has enough."""
+
+    def __init__(self, server):
+        super().__init__()
+        self._connection = connect_slow(server, ssl.create_default_context(cafile=server.cert))
+        self._requests = server.request(b"", path="/", method="GET", headers={"Connection": None}) * 50
+        self.seconds = None
+        self.start()
+
+    def run(self):
+        begin = time.monotonic()
+        poll = select.poll()
+        poll.register(self._connection, select.POLLOUT)
+        while time.monotonic() - begin < 3 * STUCK_S:
+            if poll.poll(1000) and not send_more(self._connection, self._requests):
+                self.seconds = time.monotonic() - begin
+                break
+        self._connection.close()
+
+    def check(self, check):
+        self.join()
+        check("an answer that nobody reads", self.seconds and STUCK_S - 1 < self.seconds < 2 * STUCK_S, self.seconds)
+
+
 def transport_check(check, server):
     try:
         with server.connect(minimum_version=ssl.TLSVersion.TLSv1_2, maximum_version=ssl.TLSVersion.TLSv1_2):
@@ -293,6 +409,8 @@ def transport_check(check, server):
         for one in crowd:
             one.close()
     check("an answer behind a crowd", server.post(CALL)[0] == 200)
+    strangers_check(check, server)
+    guests_check(check, server)
     with server.connect() as gone:
         body = json.dumps({**CALL, "params": {"name": "run_sql", "arguments": {"query": SLOW}}}).encode()
         gone.sendall(f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\nAuthorization: Bearer {server.token}\r\n"
@@ -306,12 +424,14 @@ def main(build):
         home.answer("demo", "incident", "--speed", "100", "--db", home.db)
         server = Server(home)
         try:
+            stuck = Stuck(server)
             files_check(check, server)
             eras_check(check, server)
             refusals_check(check, server)
             in_turn_check(check, server)
             example_check(check, home, server)
             transport_check(check, server)
+            stuck.check(check)
             check("goes on", server.post(CALL)[0] == 200)
         finally:
             status, seconds = server.end()

@@ -17,7 +17,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static const char *const methods[] = { "POST", "GET", NULL };
 static const char *const hosts[] = { "localhost", "[::1]", NULL };
-static const struct gate_rules rules = { .methods = methods, .hosts = hosts, .body_bytes_max = 1000 };
+
+static bool is_guest(const char *authorization, const void *data)
+{
+	REQUIRE(strlen(authorization) <= GATE_AUTHORIZATION_BYTES_MAX);
+	return strcmp(authorization, data) == 0;
+}
+
+static const struct gate_rules rules = {
+	.methods = methods, .hosts = hosts, .body_bytes_max = 1000, .is_guest = is_guest, .data = "Bearer a"
+};
 
 static int feed(const char *bytes, size_t n, size_t piece, struct buf *out)
 {

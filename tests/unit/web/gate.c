@@ -226,6 +226,50 @@ static void between_test(void)
 	gate_done(&gate);
 }
 
+static bool is_guest(const char *authorization, const void *data)
+{
+	return strcmp(authorization, data) == 0;
+}
+
+static void guest_test(void)
+{
+	static const struct {
+		const char *name, *bytes;
+		bool is_guest;
+	} guests[] = {
+		{ "no header", GET "\r\n", false },
+		{ "its value", GET "Authorization: Bearer a\r\n\r\n", true },
+		{ "blanks around it", GET "authorization: \t Bearer a \r\n\r\n", true },
+		{ "another", GET "Authorization: Bearer b\r\n\r\n", false },
+		{ "nothing", GET "Authorization:\r\n\r\n", false },
+		{ "another header", GET "X-Authorization: Bearer a\r\n\r\n", false },
+		{ "a head that has not ended", GET "Authorization: Bearer a\r\n", false },
+		{ "a head that is refused", GET "Authorization: Bearer a\r\nHost: localhost\r\n\r\n", false },
+		{ "a body that is still to come", POST "Authorization: Bearer a\r\nContent-Length: 1\r\n\r\n", true },
+		{ "a stranger's request behind it", GET "Authorization: Bearer a\r\n\r\n" GET "\r\n", true },
+	};
+	struct gate_rules with = rules;
+	CLEANUP(buf_done) struct buf text = BUF_INIT, out = BUF_INIT;
+	struct gate gate;
+
+	with.is_guest = is_guest;
+	with.data = "Bearer a";
+	for (size_t i = 0; i < ARRAY_SIZE(guests); i++) {
+		gate = (struct gate)GATE_INIT(&with);
+		(void)gate_feed(&gate, guests[i].bytes, strlen(guests[i].bytes), &out);
+		CHECK_INT_EQ(guests[i].name, gate.has_guest, guests[i].is_guest);
+		gate_done(&gate);
+	}
+	(void)buf_append_text(&text, GET "Authorization: ");
+	while (text.n < GATE_HEAD_BYTES_MAX - 4)
+		(void)buf_append_text(&text, "a");
+	(void)buf_append_text(&text, "\r\n\r\n");
+	gate = (struct gate)GATE_INIT(&with);
+	CHECK_INT_EQ("a long value passes", gate_feed(&gate, buf_text(&text), text.n, &out), 0);
+	CHECK("and is nobody's", !gate.has_guest);
+	gate_done(&gate);
+}
+
 int main(void)
 {
 	static const size_t pieces[] = { 1, 2, 3, 7, 10000 };
@@ -242,5 +286,6 @@ int main(void)
 	addresses_test();
 	sizes_test();
 	between_test();
+	guest_test();
 	return check_result();
 }
