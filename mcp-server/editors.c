@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/utf8.h"
 #include "mcp-server/server.h"
+#include "mcp-server/untrusted.h"
 
 enum editor_form {
 	EDITOR_SERVERS_OBJECT,	/* {"mcpServers":{NAME:{...}}} */
@@ -22,13 +23,43 @@ static const struct {
 #include "mcp-server/editors.def"
 };
 
-/* JSON and TOML write such strings and arrays alike. */
-static void arguments_append(const char *const *db_paths, struct buf *out)
+/* A character that is not shown as it is; TOML has no surrogates. */
+static void escape_append(uint32_t code, bool is_toml, struct buf *out)
+{
+	if (code <= UINT16_MAX)
+		(void)buf_printf(out, "\\u%04x", code);
+	else if (is_toml)
+		(void)buf_printf(out, "\\U%08x", code);
+	else
+		(void)buf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ff));
+}
+
+/* Appends a path as a string; a terminal shows all of it, in its order. */
+static void path_append(const char *path, bool is_toml, struct buf *out)
+{
+	size_t n = strlen(path), taken;
+	uint32_t code;
+
+	(void)buf_append_text(out, "\"");
+	for (; n > 0; path += taken, n -= taken) {
+		taken = utf8_decode(path, n, &code);
+		if (code == '"' || code == '\\')
+			(void)buf_printf(out, "\\%c", (char)code);
+		else if (utf8_is_control(code) || untrusted_is_hidden(code))
+			escape_append(code, is_toml, out);
+		else
+			(void)buf_append(out, path, taken);
+	}
+	(void)buf_append_text(out, "\"");
+}
+
+/* JSON and TOML write arrays alike. */
+static void arguments_append(const char *const *db_paths, bool is_toml, struct buf *out)
 {
 	(void)buf_append_text(out, "[");
 	for (size_t i = 0; db_paths && db_paths[i]; i++) {
 		(void)buf_append_text(out, i ? ", \"--db\", " : "\"--db\", ");
-		json_text_add(out, db_paths[i]);
+		path_append(db_paths[i], is_toml, out);
 	}
 	(void)buf_append_text(out, "]");
 }
@@ -36,9 +67,9 @@ static void arguments_append(const char *const *db_paths, struct buf *out)
 static void server_append(const char *program, const char *const *db_paths, const char *before, struct buf *out)
 {
 	(void)buf_printf(out, "    \"" SERVER_NAME "\": {\n%s      \"command\": ", before);
-	json_text_add(out, program);
+	path_append(program, /* is_toml= */ false, out);
 	(void)buf_append_text(out, ",\n      \"args\": ");
-	arguments_append(db_paths, out);
+	arguments_append(db_paths, /* is_toml= */ false, out);
 	(void)buf_append_text(out, "\n    }\n");
 }
 
@@ -54,9 +85,9 @@ static void snippet_append(enum editor_form form, const char *program, const cha
 
 	if (form == EDITOR_TOML) {
 		(void)buf_append_text(out, "[mcp_servers." SERVER_NAME "]\ncommand = ");
-		json_text_add(out, program);
+		path_append(program, /* is_toml= */ true, out);
 		(void)buf_append_text(out, "\nargs = ");
-		arguments_append(db_paths, out);
+		arguments_append(db_paths, /* is_toml= */ true, out);
 		(void)buf_append_text(out, "\n");
 		return;
 	}

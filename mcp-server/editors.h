@@ -6,6 +6,9 @@
 
 /**
  * editor_snippet_append() - append what tells an editor to start this server
+ *
+ * Paths are UTF-8; a character that a terminal would hide or obey is escaped.
+ *
  * @name:     one of mcp-server/editors.def
  * @program:  path of the executable
  * @db_paths: recordings to answer from, NULL-terminated; NULL: none

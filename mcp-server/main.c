@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/utf8.h"
 #include "libingero/render/option_help.h"
 #include "mcp-server/editors.h"
 #include "mcp-server/http.h"
@@ -66,6 +67,22 @@ static void files_warn(const struct mcp_fields *fields)
 	}
 }
 
+/* No setting of an editor can name another path. Return: 0 or -EILSEQ */
+static int path_check(const char *path)
+{
+	size_t n = strlen(path), taken;
+
+	for (const char *at = path; n > 0; at += taken, n -= taken) {
+		taken = utf8_length(at, n);
+		if (taken)
+			continue;
+		(void)dprintf(STDERR_FILENO, "%s: %s is not UTF-8: the settings of an editor cannot name it\n",
+			      program_name, option_quote(path).text);
+		return -EILSEQ;
+	}
+	return 0;
+}
+
 /* The snippet goes to standard output, where it belongs to standard error. Paths hold wherever the editor starts us. */
 static int config_print(const struct mcp_fields *fields)
 {
@@ -77,12 +94,16 @@ static int config_print(const struct mcp_fields *fields)
 	int r = n < 0 ? -errno : 0;
 
 	program[MAX(n, 0)] = 0;
+	if (r == 0)
+		r = path_check(program);
 	for (size_t i = 0; r == 0 && i < fields->dbs.n; i++) {
 		paths[i] = realpath(fields->dbs.items[i], NULL);
 		if (!paths[i]) {
 			r = -errno;
 			(void)dprintf(STDERR_FILENO, "%s: cannot find %s: %s\n", program_name,
 				      option_quote(fields->dbs.items[i]).text, strerror(errno));
+		} else {
+			r = path_check(paths[i]);
 		}
 	}
 	if (r == 0) {

@@ -24,6 +24,24 @@ def editors():
     return re.findall(r'^EDITOR\("([\w-]+)"', text, re.M)
 
 
+def hidden_check(check, home, names):
+    """A path with what a terminal hides or turns around is told, and names the same file; one that is not UTF-8 is not."""
+    strange = "a\u202eb\u200b\U000e0041\x01.db"
+    for name in names:
+        command = [home.programs.path("ingero"), "mcp", "--print-config", name, "--db"]
+        os.rename(home.path("a b.db"), home.path(strange))
+        done = subprocess.run([*command, strange], env=home.environment, cwd=home.directory, capture_output=True, check=False)
+        text = done.stdout.decode()
+        key, _ = FORMS.get(name, ("mcpServers", {}))
+        server = (tomllib.loads if name == "codex" else json.loads)(text)[key]["ingero"]
+        check(f"{name}: nothing hidden is printed", all(c.isprintable() or c == "\n" for c in text), text)
+        check(f"{name}: the same file", server["args"][1] == os.path.realpath(home.path(strange)), server)
+        os.rename(home.path(strange), os.fsencode(home.path("c")) + b"\xff.db")
+        done = subprocess.run([*command, b"c\xff.db"], env=home.environment, cwd=home.directory, capture_output=True, check=False)
+        check(f"{name}: a path that is not UTF-8", done.returncode == 1 and not done.stdout and b"is not UTF-8" in done.stderr, done)
+        os.rename(os.fsencode(home.path("c")) + b"\xff.db", home.path("a b.db"))
+
+
 def main(build):
     check = kept.Checks()
     names = editors()
@@ -43,6 +61,7 @@ def main(build):
             with mcp.Client([server["command"], *server["args"]], mcp.LEGACY[0], env=home.environment, cwd="/") as client:
                 client.greet()
                 check(f"{name}: answers", client.call("explain").json["findings"])
+        hidden_check(check, home, names)
         unknown = subprocess.run([home.programs.path("ingero-mcp"), "--print-config", "ed"], capture_output=True, text=True, check=False)
         check("another: the way out", unknown.returncode == 2 and "cursor" in unknown.stderr and not unknown.stdout, unknown.stderr)
         for typed, meant in (("Claude", "claude"), ("vs-code", "vscode"), ("clade", "claude")):
