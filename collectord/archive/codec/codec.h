@@ -159,11 +159,6 @@ void figures_blob_done(struct figures_blob *blob);
 /** figures_blob_add() - add one row's figures to those of the same process and op. Return: 0 or -ENOMEM */
 int figures_blob_add(struct figures_blob *blob, const struct stored_figures *figures);
 /**
- * figures_blob_add_near() - the same, faster for rows that come in order
- * @at: place of the row before, 0 at first; afterwards of this row
- */
-int figures_blob_add_near(struct figures_blob *blob, const struct stored_figures *figures, size_t *at);
-/**
  * figures_blob_at() - figures of a process and operation, created if missing. Return: borrowed until the next call;
  * NULL without memory
  */
@@ -171,10 +166,15 @@ struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, 
 int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behind *behind);
 int figures_blob_add_part(struct figures_blob *blob, const struct stored_part *part);
 int figures_blob_add_wait(struct figures_blob *blob, const struct stored_wait *wait);
+/** figures_blob_sort() - after rows were changed in place: put them in order, and sum equal ones. Return: 0 or -ENOMEM
+ */
+int figures_blob_sort(struct figures_blob *blob);
 /** figures_blob_rows() - number of rows of all kinds */
 size_t figures_blob_rows(const struct figures_blob *blob);
 /** figures_blob_merge() - add all rows of another blob, as a containing bucket does. Return: 0 or -ENOMEM */
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other);
+/** figures_blob_take() - the same, which may leave the other blob empty: into an empty one, rows are moved */
+int figures_blob_take(struct figures_blob *blob, struct figures_blob *other);
 #define FIGURES_THREADS_MOST 64 /* maximum threads of a process with parts of their own */
 #define FIGURES_WAITS_MOST 128	/* maximum waits of a process with rows of their own, as in live figures */
 /**

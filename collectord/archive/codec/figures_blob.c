@@ -151,16 +151,9 @@ static int figures_add_from(struct figures_blob *blob, size_t at, const struct s
 
 int figures_blob_add(struct figures_blob *blob, const struct stored_figures *figures)
 {
-	size_t at = 0;
+	size_t at;
 
-	return figures_blob_add_near(blob, figures, &at);
-}
-
-int figures_blob_add_near(struct figures_blob *blob, const struct stored_figures *figures, size_t *at)
-{
-	bool is_behind = *at < blob->figures.n && compare_figures(&blob->figures.items[*at], figures) <= 0;
-
-	return figures_add_from(blob, is_behind ? *at : 0, figures, at);
+	return figures_add_from(blob, 0, figures, &at);
 }
 
 struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, uint32_t op)
@@ -328,4 +321,54 @@ int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *oth
 	r = r ? r : ROWS_MERGE(behind_kind, &blob->behind, &other->behind);
 	r = r ? r : ROWS_MERGE(part_kind, &blob->parts, &other->parts);
 	return r ? r : ROWS_MERGE(wait_kind, &blob->waits, &other->waits);
+}
+
+int figures_blob_take(struct figures_blob *blob, struct figures_blob *other)
+{
+	struct figures_blob empty = *blob;
+
+	if (figures_blob_rows(blob) > 0)
+		return figures_blob_merge(blob, other);
+	*blob = *other;
+	*other = empty;
+	return 0;
+}
+
+#define IS_SORTED(list, compare)                                                                                       \
+	({                                                                                                             \
+		bool sorted_ = true;                                                                                   \
+		for (size_t i_ = 1; sorted_ && i_ < (list)->n; i_++)                                                   \
+			sorted_ = compare(&(list)->items[i_ - 1], &(list)->items[i_]) < 0;                             \
+		sorted_;                                                                                               \
+	})
+
+static bool is_sorted(const struct figures_blob *blob)
+{
+	return IS_SORTED(&blob->figures, compare_figures) && IS_SORTED(&blob->behind, figures_compare_behind) &&
+	       IS_SORTED(&blob->parts, figures_compare_part) && IS_SORTED(&blob->waits, figures_compare_wait);
+}
+
+int figures_blob_sort(struct figures_blob *blob)
+{
+	struct figures_blob sorted = { .figures = { .items = NULL } };
+	int r = 0;
+
+	if (is_sorted(blob))
+		return 0;
+	for (size_t i = 0; r == 0 && i < blob->figures.n; i++)
+		r = figures_blob_add(&sorted, &blob->figures.items[i]);
+	for (size_t i = 0; r == 0 && i < blob->behind.n; i++)
+		r = figures_blob_add_behind(&sorted, &blob->behind.items[i]);
+	for (size_t i = 0; r == 0 && i < blob->parts.n; i++)
+		r = figures_blob_add_part(&sorted, &blob->parts.items[i]);
+	for (size_t i = 0; r == 0 && i < blob->waits.n; i++)
+		r = figures_blob_add_wait(&sorted, &blob->waits.items[i]);
+	if (r == 0) {
+		struct figures_blob unsorted = *blob;
+
+		*blob = sorted;
+		sorted = unsorted;
+	}
+	figures_blob_done(&sorted);
+	return r;
 }

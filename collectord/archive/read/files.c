@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "archive/read/own.h"
+#include "archive/read/window.h"
 
 struct store_reader {
 	struct own_file *files[READ_FILES_MAX];
@@ -196,6 +197,11 @@ int store_reader_sums(struct store_reader *reader, uint64_t from_unix_ns, uint64
 		      void *data)
 {
 	return EACH_FILE(reader, own, own_sums(own, from_unix_ns, to_unix_ns, func, data));
+}
+
+int store_reader_window_add(struct store_reader *reader, struct window_sum *sum)
+{
+	return EACH_FILE(reader, own, own_window_add(own, sum));
 }
 
 int store_reader_findings(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,

@@ -98,6 +98,20 @@ int own_processes(struct own_file *own, read_process_func func, void *data);
 const struct read_op *own_op(const struct own_file *own, uint32_t id);
 int own_stacks(struct own_file *own, uint32_t only_id, read_stack_func func, void *data);
 int own_count(struct own_file *own, const struct read_filter *filter, uint64_t *ret_n);
+/**
+ * typedef own_blob_func - receives a row of figures, decoded, with ids of the file and all that is in it; may change it
+ * Return: 0; else reading ends with this value
+ */
+typedef int (*own_blob_func)(struct own_file *own, struct figures_blob *blob, uint64_t from_unix_ns,
+			     uint64_t to_unix_ns, void *data);
+/** own_blobs() - rows that cover a window, in order of time; @coarsely: the coarsest that do, in any order */
+int own_blobs(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely, own_blob_func func,
+	      void *data);
+/** own_wait_show(), own_behind_show() - change a row to what the caller may see of it; its process stays the file's */
+void own_wait_show(const struct own_file *own, struct account_wait *wait);
+void own_behind_show(const struct own_file *own, struct stored_behind *behind);
+struct window_sum;
+int own_window_add(struct own_file *own, struct window_sum *sum);
 int own_buckets(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data);
 int own_sums(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data);
 int own_findings(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func, void *data);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
 #include "archive/read/own.h"
 
 struct piece {
@@ -288,111 +287,15 @@ static int pieces_choose(struct own_file *own, uint64_t from_unix_ns, uint64_t t
 	return r;
 }
 
-/* ---- contents ---- */
-
-struct bucket_rows {
-	struct figures_decoder *decoder;
-	ARRAY(struct read_figures) figures;
-	ARRAY(struct read_behind) behind;
-	ARRAY(struct read_part) parts;
-	ARRAY(struct read_wait) waits;
-};
-
-static void bucket_rows_done(struct bucket_rows *rows)
+static void decoder_freep(struct figures_decoder **decoder)
 {
-	figures_decoder_free(rows->decoder);
-	ARRAY_DONE(&rows->figures);
-	ARRAY_DONE(&rows->behind);
-	ARRAY_DONE(&rows->parts);
-	ARRAY_DONE(&rows->waits);
+	figures_decoder_free(*decoder);
 }
 
-static void waker_hide(struct account_wait *wait)
+static int piece_read(struct own_file *own, struct figures_decoder *decoder, sqlite3_stmt *s, const struct piece *p,
+		      own_blob_func func, void *data)
 {
-	wait->waker_tgid = READ_PID_HIDDEN;
-	wait->waker_tid = 0;
-	memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
-}
-
-static int accounts_fill(struct own_file *own, const struct figures_blob *blob, struct bucket_rows *rows)
-{
-	int r = 0;
-
-	rows->parts.n = rows->waits.n = 0;
-	for (size_t i = 0; i < blob->parts.n && r == 0; i++) {
-		const struct stored_part *p = &blob->parts.items[i];
-		struct read_part row = { .process = own_process(own, p->process),
-					 .op = own_op(own, p->op),
-					 .ns = p->ns,
-					 .tid = p->tid,
-					 .where = p->where,
-					 .class = p->class,
-					 .is_driving = p->is_driving };
-
-		if (row.process)
-			r = ARRAY_PUSH(&rows->parts, row);
-	}
-	for (size_t i = 0; i < blob->waits.n && r == 0; i++) {
-		const struct stored_wait *w = &blob->waits.items[i];
-		struct read_wait row = { .process = own_process(own, w->process),
-					 .op = own_op(own, w->wait.op),
-					 .wait = w->wait };
-
-		if (own->is_one_of_several && row.wait.op)
-			row.wait.op = row.op ? row.op->id : UINT32_MAX;
-		if (row.wait.waker_tgid &&
-		    !read_scope_names(&own->scope, row.wait.waker_uid, row.wait.is_waker_guarded))
-			waker_hide(&row.wait);
-		row.wait.waker_comm[sizeof(row.wait.waker_comm) - 1] = '\0';
-		utf8_scrub(row.wait.waker_comm);
-		row.wait.name[sizeof(row.wait.name) - 1] = '\0';
-		row.wait.device_name[sizeof(row.wait.device_name) - 1] = '\0';
-		if (row.process)
-			r = ARRAY_PUSH(&rows->waits, row);
-	}
-	return r;
-}
-
-static int bucket_fill(struct own_file *own, const struct figures_blob *blob, struct bucket_rows *rows)
-{
-	int r = 0;
-
-	rows->figures.n = rows->behind.n = 0;
-	for (size_t i = 0; i < blob->figures.n && r == 0; i++) {
-		const struct stored_figures *f = &blob->figures.items[i];
-		struct read_figures row = { .measured = f->measured, .figures = f->figures };
-
-		row.process = own_process(own, f->process);
-		row.op = own_op(own, f->op);
-		if (row.process)
-			r = ARRAY_PUSH(&rows->figures, row);
-	}
-	for (size_t i = 0; i < blob->behind.n && r == 0; i++) {
-		const struct stored_behind *b = &blob->behind.items[i];
-		struct read_behind row = { .tgid = b->tgid,
-					   .uid = b->uid,
-					   .ns = b->ns,
-					   .is_between = b->is_between,
-					   .is_guarded = b->is_guarded };
-
-		row.process = own_process(own, b->process);
-		if (!read_scope_names(&own->scope, b->uid, b->is_guarded))
-			row.tgid = 0;
-		else
-			for (size_t k = 0; k + 1 < sizeof(row.comm); k++)
-				row.comm[k] = b->comm[k];
-		utf8_scrub(row.comm);
-		if (row.process)
-			r = ARRAY_PUSH(&rows->behind, row);
-	}
-	return r ? r : accounts_fill(own, blob, rows);
-}
-
-static int piece_read(struct own_file *own, sqlite3_stmt *s, const struct piece *p, struct bucket_rows *rows,
-		      read_bucket_func func, void *data)
-{
-	struct figures_blob blob = { .figures = { .items = NULL } };
-	struct read_bucket bucket = { .from_unix_ns = p->from_unix, .to_unix_ns = p->to_unix };
+	CLEANUP(figures_blob_done) struct figures_blob blob = { .figures = { .items = NULL } };
 	int step, r;
 
 	(void)sqlite3_reset(s);
@@ -400,34 +303,19 @@ static int piece_read(struct own_file *own, sqlite3_stmt *s, const struct piece 
 	step = sql_step(s);
 	if (step <= 0)
 		return step;
-	r = figures_decode(rows->decoder, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), p->crc, &blob);
+	r = figures_decode(decoder, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), p->crc, &blob);
 	if (r == -EBADMSG || r == -ENOTSUP)
 		return own_damaged(own, 'f', p->id, p->boot, p->t0, p->t1, 0);
-	if (r)
-		return r;
-
-	r = bucket_fill(own, &blob, rows);
-	bucket.figures = rows->figures.items;
-	bucket.n_figures = rows->figures.n;
-	bucket.behind = rows->behind.items;
-	bucket.n_behind = rows->behind.n;
-	bucket.parts = rows->parts.items;
-	bucket.n_parts = rows->parts.n;
-	bucket.waits = rows->waits.items;
-	bucket.n_waits = rows->waits.n;
-	if (r == 0)
-		r = func(&bucket, data);
-	figures_blob_done(&blob);
-	return r;
+	return r ? r : func(own, &blob, p->from_unix, p->to_unix, data);
 }
 
-static int pieces_read(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
-		       read_bucket_func func, void *data)
+int own_blobs(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely, own_blob_func func,
+	      void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	CLEANUP(bucket_rows_done) struct bucket_rows rows = { .decoder = NULL };
+	CLEANUP(decoder_freep) struct figures_decoder *decoder = NULL;
 	struct pieces list = { .items = NULL };
-	int r = figures_decoder_new(&rows.decoder);
+	int r = figures_decoder_new(&decoder);
 
 	if (r == 0)
 		r = sql_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
@@ -437,17 +325,7 @@ static int pieces_read(struct own_file *own, uint64_t from_unix_ns, uint64_t to_
 	if (list.n)
 		qsort(list.items, list.n, sizeof(*list.items), coarsely ? piece_compare : piece_compare_time);
 	for (size_t i = 0; i < list.n && r == 0; i++)
-		r = piece_read(own, s, &list.items[i], &rows, func, data);
+		r = piece_read(own, decoder, s, &list.items[i], func, data);
 	ARRAY_DONE(&list);
 	return r;
-}
-
-int own_buckets(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data)
-{
-	return pieces_read(own, from_unix_ns, to_unix_ns, false, func, data);
-}
-
-int own_sums(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data)
-{
-	return pieces_read(own, from_unix_ns, to_unix_ns, true, func, data);
 }

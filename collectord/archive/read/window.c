@@ -4,19 +4,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "archive/read/read.h"
+#include "archive/read/window.h"
 
 #define FOLD_LEAST 4096 /* the sum is not folded while it has at most so many rows of accounts */
-
-struct sum {
-	struct figures_blob blob;
-	struct figures_blob bucket; /* the bucket being added */
-	size_t fold_at;		    /* the sum is folded when it has more rows of accounts */
-	const uint32_t *pids;
-	size_t n_pids;
-	uint64_t from_unix_ns;
-	uint64_t to_unix_ns;
-};
 
 bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
 {
@@ -26,81 +16,14 @@ bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
 	return n_pids == 0;
 }
 
-/* Copy the parts and waits of the wanted processes from a bucket, in order. */
-static int accounts_take(const struct read_bucket *bucket, struct sum *sum)
+int window_sum_fold(struct window_sum *sum)
 {
-	int r = 0;
+	int r;
 
-	sum->bucket.parts.n = sum->bucket.waits.n = 0;
-	for (size_t i = 0; i < bucket->n_parts && r == 0; i++) {
-		const struct read_part *p = &bucket->parts[i];
-		struct stored_part row = { .ns = p->ns,
-					   .process = p->process->id,
-					   .tid = p->tid,
-					   .where = p->where,
-					   .class = p->class,
-					   .is_driving = p->is_driving };
-
-		row.op = p->op ? p->op->id : 0;
-		if (read_pid_is_wanted(sum->pids, sum->n_pids, p->process->pid))
-			r = figures_blob_add_part(&sum->bucket, &row);
-	}
-	for (size_t i = 0; i < bucket->n_waits && r == 0; i++) {
-		struct stored_wait row = { .process = bucket->waits[i].process->id, .wait = bucket->waits[i].wait };
-
-		if (read_pid_is_wanted(sum->pids, sum->n_pids, bucket->waits[i].process->pid))
-			r = figures_blob_add_wait(&sum->bucket, &row);
-	}
-	return r;
-}
-
-/* Add the accounts of a bucket. Folding limits the rows of each process, however long the window is. */
-static int accounts_sum(const struct read_bucket *bucket, struct sum *sum)
-{
-	int r = accounts_take(bucket, sum);
-
-	if (r == 0)
-		r = figures_blob_merge(&sum->blob, &sum->bucket);
-	if (r < 0 || sum->blob.parts.n + sum->blob.waits.n <= sum->fold_at)
-		return r;
+	if (sum->blob.parts.n + sum->blob.waits.n <= sum->fold_at)
+		return 0;
 	r = figures_blob_fold(&sum->blob);
 	sum->fold_at = 2 * (sum->blob.parts.n + sum->blob.waits.n) + FOLD_LEAST;
-	return r;
-}
-
-static int bucket_add(const struct read_bucket *bucket, void *data)
-{
-	struct sum *sum = data;
-	size_t at = 0;
-	int r = 0;
-
-	for (size_t i = 0; i < bucket->n_figures && r == 0; i++) {
-		const struct read_figures *f = &bucket->figures[i];
-		struct stored_figures row = { .process = f->process->id,
-					      .measured = f->measured,
-					      .figures = f->figures };
-
-		row.op = f->op ? f->op->id : 0;
-		if (read_pid_is_wanted(sum->pids, sum->n_pids, f->process->pid))
-			r = figures_blob_add_near(&sum->blob, &row, &at);
-	}
-	for (size_t i = 0; i < bucket->n_behind && r == 0; i++) {
-		const struct read_behind *b = &bucket->behind[i];
-		struct stored_behind row = { .process = b->process->id,
-					     .tgid = b->tgid,
-					     .uid = b->uid,
-					     .ns = b->ns,
-					     .is_between = b->is_between,
-					     .is_guarded = b->is_guarded };
-
-		for (size_t k = 0; k < sizeof(row.comm); k++)
-			row.comm[k] = b->comm[k];
-		if (read_pid_is_wanted(sum->pids, sum->n_pids, b->process->pid))
-			r = figures_blob_add_behind(&sum->blob, &row);
-	}
-	r = r ? r : accounts_sum(bucket, sum);
-	sum->from_unix_ns = MIN(sum->from_unix_ns, bucket->from_unix_ns);
-	sum->to_unix_ns = MAX(sum->to_unix_ns, bucket->to_unix_ns);
 	return r;
 }
 
@@ -114,7 +37,7 @@ void read_window_done(struct read_window *window)
 	ARRAY_DONE(&window->waits);
 }
 
-static int window_take_accounts(struct store_reader *reader, const struct sum *sum, struct read_window *window)
+static int window_take_accounts(struct store_reader *reader, const struct window_sum *sum, struct read_window *window)
 {
 	int r = 0;
 
@@ -141,7 +64,7 @@ static int window_take_accounts(struct store_reader *reader, const struct sum *s
 	return r;
 }
 
-static int window_take(struct store_reader *reader, struct sum *sum, struct read_window *window)
+static int window_take(struct store_reader *reader, struct window_sum *sum, struct read_window *window)
 {
 	int r = 0;
 
@@ -176,21 +99,25 @@ int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint
 			size_t n_pids, struct read_window *ret_window)
 {
 	CLEANUP(read_window_done) struct read_window window = { .figures = { .items = NULL } };
-	struct sum sum = { .pids = pids, .n_pids = n_pids, .fold_at = FOLD_LEAST, .from_unix_ns = UINT64_MAX };
+	struct window_sum sum = { .pids = pids,
+				  .n_pids = n_pids,
+				  .from_unix_ns = from_unix_ns,
+				  .to_unix_ns = to_unix_ns,
+				  .fold_at = FOLD_LEAST,
+				  .first_unix_ns = UINT64_MAX };
 	int r;
 
-	r = store_reader_sums(reader, from_unix_ns, to_unix_ns, bucket_add, &sum);
+	r = store_reader_window_add(reader, &sum);
 	if (r == 0)
 		r = figures_blob_fold(&sum.blob);
 	if (r == 0)
 		r = window_take(reader, &sum, &window);
 	figures_blob_done(&sum.blob);
-	figures_blob_done(&sum.bucket);
 	if (r)
 		return r;
 
-	window.from_unix_ns = sum.to_unix_ns ? sum.from_unix_ns : 0;
-	window.to_unix_ns = sum.to_unix_ns;
+	window.from_unix_ns = sum.last_unix_ns ? sum.first_unix_ns : 0;
+	window.to_unix_ns = sum.last_unix_ns;
 	*ret_window = window;
 	window = (struct read_window){ .from_unix_ns = 0 }; /* the caller owns the window now */
 	return 0;

@@ -166,7 +166,6 @@ static void wait_of(uint64_t *seed, struct stored_wait *ret)
 static void build(size_t at, uint32_t step, struct figures_blob *blob)
 {
 	uint32_t n = cases[at].n_processes * cases[at].n_ops;
-	size_t near = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t k = (uint32_t)((uint64_t)i * step % n);
@@ -175,8 +174,7 @@ static void build(size_t at, uint32_t step, struct figures_blob *blob)
 		struct stored_figures f = { .process = k / cases[at].n_ops * 1000, .op = k % cases[at].n_ops };
 
 		cases[at].fill(&f, &seed);
-		CHECK_INT_EQ(cases[at].name,
-			     step == 1 ? figures_blob_add(blob, &f) : figures_blob_add_near(blob, &f, &near), 0);
+		CHECK_INT_EQ(cases[at].name, figures_blob_add(blob, &f), 0);
 	}
 	for (uint32_t i = 0; i < cases[at].n_behind; i++) {
 		uint64_t seed = (uint64_t)i * step % cases[at].n_behind;
@@ -311,6 +309,53 @@ static void test_merge(void)
 			CHECK_INT_EQ(cases[i].name, figures_blob_merge(&merged, &other), 0);
 			check_same(cases[k].name, &merged, &want);
 		}
+}
+
+/* The first rows are moved, more are added. */
+static void test_take(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(figures_blob_done) struct figures_blob sum = { 0 }, first = { 0 }, more = { 0 }, want = { 0 };
+
+		build(i, 1, &first);
+		build(0, 1, &more);
+		build(i, 1, &want);
+		build(0, 1, &want);
+		CHECK_INT_EQ(cases[i].name, figures_blob_take(&sum, &first), 0);
+		CHECK_INT_EQ(cases[i].name, figures_blob_rows(&first), 0);
+		CHECK_INT_EQ(cases[i].name, figures_blob_take(&sum, &more), 0);
+		check_same(cases[i].name, &sum, &want);
+	}
+}
+
+#define REVERSE(list)                                                                                                  \
+	for (size_t k = 0; k < (list)->n / 2; k++) {                                                                   \
+		__typeof__(*(list)->items) other_ = (list)->items[k];                                                  \
+		(list)->items[k] = (list)->items[(list)->n - 1 - k];                                                   \
+		(list)->items[(list)->n - 1 - k] = other_;                                                             \
+	}
+
+static void test_sort(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(figures_blob_done) struct figures_blob blob = { 0 }, want = { 0 };
+
+		build(i, 1, &blob);
+		build(i, 1, &want);
+		REVERSE(&blob.figures);
+		REVERSE(&blob.behind);
+		REVERSE(&blob.parts);
+		REVERSE(&blob.waits);
+		CHECK_INT_EQ(cases[i].name, figures_blob_sort(&blob), 0);
+		check_same(cases[i].name, &blob, &want);
+		/* Rows that come to be alike are one: twice as much. */
+		for (size_t k = 1; k < blob.parts.n; k++)
+			blob.parts.items[k] = blob.parts.items[0];
+		CHECK_INT_EQ(cases[i].name, figures_blob_sort(&blob), 0);
+		CHECK_INT_EQ(cases[i].name, blob.parts.n, MIN(want.parts.n, 1u));
+		if (want.parts.n)
+			CHECK_INT_EQ(cases[i].name, blob.parts.items[0].ns, want.parts.n * want.parts.items[0].ns);
+	}
 }
 
 static void test_sum(void)
@@ -498,6 +543,8 @@ int main(void)
 	test_round_trip();
 	test_order();
 	test_merge();
+	test_take();
+	test_sort();
 	test_sum();
 	test_sum_accounts();
 	test_bytes();
