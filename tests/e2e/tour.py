@@ -51,6 +51,9 @@ HERE_NOT = "no systemd here; tests/vm/payload/service does it under one"
 NOT_RUN = {
     "ingero mcp --print-config ollmcp --db trace.db > ingero-mcp.json": "e2e.mcp_editors prints it, and starts what it says",
     "ollmcp -m MODEL -j ingero-mcp.json": "another program, and a model",
+    'curl --cacert ~/.ingero/mcp-cert.pem https://127.0.0.1:8080/mcp -H "Authorization: Bearer $(cat ~/.ingero/mcp-token)" '
+    '-H "Content-Type: application/json" -d \'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "explain", "arguments": {}}}\'':
+        "e2e.mcp_http types it from the page",
     "sudo ./dev run": "builds what this test is part of; e2e.see_owner runs what follows",
     "sudo ./dev test": "it is what runs this",
     "cmake --preset release": "the build that this test belongs to was made so",
@@ -74,7 +77,7 @@ def pages():
 
 def blocks(text):
     for found in re.finditer(r"^```[a-z]*\n(.*?)^```$", text, re.M | re.S):
-        yield found.group(1).splitlines()
+        yield re.sub(r"\\\n\s*", "", found.group(1)).splitlines()  # a line may go on in the next
 
 
 def is_command(line, path):
