@@ -36,6 +36,14 @@ static int digits_parse(const char **text, unsigned int base, uint64_t max, uint
 	return 0;
 }
 
+int parse_u64_list(const char *text, uint64_t max, uint64_t *ret_values, size_t n)
+{
+	for (size_t i = 0; i < n; i++, text++)
+		if (digits_parse(&text, 10, max, &ret_values[i]) < 0 || *text != (i + 1 < n ? ':' : '\0'))
+			return -EINVAL;
+	return 0;
+}
+
 static int whole_parse(const char *text, unsigned int base, uint64_t max, uint64_t *ret_value)
 {
 	uint64_t value;

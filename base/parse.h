@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Maximum of a pid_t. A kernel assigns ids up to 4 194 304; ids of demos lie above that, and can be asked for, too. */
@@ -14,6 +15,8 @@
 
 /** parse_u64() - decimal. Return: 0, -EINVAL (not a number), -ERANGE (too large) */
 int parse_u64(const char *text, uint64_t max, uint64_t *ret_value);
+/** parse_u64_list() - exactly n of them, with colons between. Return: 0 or -EINVAL */
+int parse_u64_list(const char *text, uint64_t max, uint64_t *ret_values, size_t n);
 /** parse_u64_hex() - hexadecimal without 0x. Return: as parse_u64() */
 int parse_u64_hex(const char *text, uint64_t *ret_value);
 /**

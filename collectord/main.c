@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/become.h"
 #include "base/demo.h"
 #include "base/fd.h"
 #include "base/log.h"
@@ -70,21 +71,18 @@ static int refuse(struct setup *s, enum config_id id, const char *hint)
 
 static int owner_read(struct setup *s)
 {
-	const char *text = config_text(&s->config, CONFIG_DB_OWNER), *colon;
+	const char *text = config_text(&s->config, CONFIG_DB_OWNER);
 	struct store_options *db = &s->options.source.db;
-	char first[16];
-	uint64_t uid, gid;
+	uint64_t ids[2];
 
 	if (!text)
 		return 0;
-	colon = strchr(text, ':');
-	(void)snprintf(first, sizeof(first), "%.*s", colon ? (int)(colon - text) : 0, text);
-	if (!colon || parse_u64(first, UINT32_MAX - 1, &uid) < 0 || parse_u64(colon + 1, UINT32_MAX - 1, &gid) < 0)
+	if (parse_u64_list(text, UINT32_MAX - 1, ids, ARRAY_SIZE(ids)) < 0)
 		return refuse(s, CONFIG_DB_OWNER, "a user and a group number, UID:GID");
 	db->has_owner = true;
-	db->owner_uid = (uint32_t)uid;
-	db->owner_gid = (uint32_t)gid;
-	db->skips_guarded = uid != 0;
+	db->owner_uid = (uint32_t)ids[0];
+	db->owner_gid = (uint32_t)ids[1];
+	db->skips_guarded = ids[0] != 0;
 	return 0;
 }
 
@@ -433,7 +431,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--child") == 0)
 		return strcmp(argv[2], CLOSER_ROLE) == 0 ? closer_main() : child_main(argv[2]);
 
-	if (argc > 2 && strcmp(argv[1], "--become") == 0) { /* libingero/client/private.c */
+	if (argc > 2 && strcmp(argv[1], BECOME_OPTION) == 0) {
 		status = privilege_leave(argv[2]);
 		if (status < 0) {
 			(void)log_err(status, "cannot become user '%s'", argv[2]);

@@ -208,32 +208,13 @@ static int directory_make(const char *file, uid_t uid, gid_t gid)
 	return lchown(path, uid, gid) < 0 ? -errno : 0;
 }
 
-/* Return: 0 or -EINVAL */
-static int numbers_read(const char *text, uint64_t *numbers, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		char number[16];
-		size_t length = strcspn(text, ":");
-		bool is_last = i + 1 == n;
-
-		if (length >= sizeof(number) || (text[length] != '\0') == is_last)
-			return -EINVAL;
-		memcpy(number, text, length);
-		number[length] = '\0';
-		if (parse_u64(number, UINT32_MAX - 1, &numbers[i]) < 0)
-			return -EINVAL;
-		text += length + !is_last;
-	}
-	return 0;
-}
-
 int privilege_leave(const char *whom)
 {
 	uint64_t numbers[3];
 	gid_t gid;
 	uid_t uid;
 
-	if (numbers_read(whom, numbers, ARRAY_SIZE(numbers)) < 0)
+	if (parse_u64_list(whom, UINT32_MAX - 1, numbers, ARRAY_SIZE(numbers)) < 0)
 		return -EINVAL;
 	uid = (uid_t)numbers[0];
 	gid = (gid_t)numbers[1];

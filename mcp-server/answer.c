@@ -72,7 +72,7 @@ void answer_next_arguments(struct answer *answer, const char *tool, const char *
 		(void)buf_append_text(&next->arguments, arguments);
 }
 
-void answer_put_first(struct answer *answer, const char *name, const char *text)
+void answer_put_first_json(struct answer *answer, const char *name, const char *json)
 {
 	CLEANUP(buf_done) struct buf rest = BUF_INIT;
 
@@ -80,11 +80,19 @@ void answer_put_first(struct answer *answer, const char *name, const char *text)
 		return;
 	(void)buf_append(&rest, answer->body.data, answer->body.n);
 	answer->body.n = 0;
-	(void)buf_printf(&answer->body, "{\"%s\":", name);
-	json_text_add(&answer->body, text);
+	(void)buf_printf(&answer->body, "{\"%s\":%s", name, json);
 	(void)buf_append_text(&answer->body, rest.n > strlen("{}") ? "," : "");
 	(void)buf_append(&answer->body, rest.data + 1, rest.n - 1);
 	answer->body.failed |= rest.failed;
+}
+
+void answer_put_first(struct answer *answer, const char *name, const char *text)
+{
+	CLEANUP(buf_done) struct buf json = BUF_INIT;
+
+	json_text_add(&json, text);
+	answer_put_first_json(answer, name, buf_text(&json));
+	answer->body.failed |= json.failed;
 }
 
 uint64_t answer_tokens(size_t n)

@@ -74,6 +74,8 @@ void answer_next(struct answer *answer, const char *tool, const char *why, const
 void answer_next_arguments(struct answer *answer, const char *tool, const char *why, const char *arguments);
 /** answer_next_number() - with a number as its only argument */
 void answer_next_number(struct answer *answer, const char *tool, const char *why, const char *key, uint64_t value);
+/** answer_put_first_json() - put a member in front of the others of the body; @name: of ours */
+void answer_put_first_json(struct answer *answer, const char *name, const char *json);
 /** answer_put_first() - put a text in front of the other members of the body; @name: of ours */
 void answer_put_first(struct answer *answer, const char *name, const char *text);
 /**

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/become.h"
 #include "base/fd.h"
 
 #define DAEMON_NAME "ingero-collectord"
@@ -141,7 +142,7 @@ static int fork_child(const struct child_start *start, pid_t *ret_pid)
  */
 static void daemon_user_write(const struct ingero_options *options, char *text, size_t room)
 {
-	(void)snprintf(text, room, "%u:%u:%d", options->daemon_uid, options->daemon_gid, getpid());
+	(void)snprintf(text, room, BECOME_FORMAT, options->daemon_uid, options->daemon_gid, getpid());
 }
 
 static int build_args(const struct ingero_options *options, const char *path, const char *become, const char *fd_text,
@@ -151,7 +152,7 @@ static int build_args(const struct ingero_options *options, const char *path, co
 
 	args[n++] = path;
 	if (options->has_daemon_user) {
-		args[n++] = "--become"; /* the first, if any */
+		args[n++] = BECOME_OPTION; /* the first, if any */
 		args[n++] = become;
 	}
 	args[n++] = "--private";
@@ -214,7 +215,7 @@ int private_start(const struct ingero_options *options, char *error, size_t erro
 	CLEANUP(closep) int our_fd = -1;
 	CLEANUP(closep) int its_fd = -1;
 	const char *args[ARGS_MAX];
-	char path[PATH_MAX], fd_text[16], become[48];
+	char path[PATH_MAX], fd_text[16], become[BECOME_BYTES];
 	int fds[2], r;
 
 	r = find_daemon(options, path, sizeof(path));

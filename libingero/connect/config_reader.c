@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/become.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "libingero/connect/caller.h"
@@ -23,7 +24,7 @@
  */
 static bool reader_user_write(const struct caller *caller, uid_t owner, pid_t parent, char *text, size_t room)
 {
-	(void)snprintf(text, room, "%u:%u:%d", caller->is_sudo ? caller->uid : NOBODY,
+	(void)snprintf(text, room, BECOME_FORMAT, caller->is_sudo ? caller->uid : NOBODY,
 		       caller->is_sudo ? caller->gid : NOBODY, parent);
 	return geteuid() == 0 && (owner != 0 || caller->is_sudo);
 }
@@ -32,11 +33,11 @@ __attribute__((noreturn)) static void daemon_run(const char *daemon, const char 
 						 int error_fd, uid_t owner)
 {
 	struct caller caller = caller_get();
-	char become[48];
+	char become[BECOME_BYTES];
 
 	if ((error_fd < 0 || dup2(error_fd, STDERR_FILENO) >= 0) && dup2(fd, STDIN_FILENO) >= 0) {
 		if (reader_user_write(&caller, owner, getppid(), become, sizeof(become)))
-			(void)execl(daemon, "ingero-collectord", "--become", become, option, name, NULL);
+			(void)execl(daemon, "ingero-collectord", BECOME_OPTION, become, option, name, NULL);
 		else
 			(void)execl(daemon, "ingero-collectord", option, name, NULL);
 	}

@@ -106,21 +106,16 @@ static json_t *fleet_arguments_for(const struct fleet_arguments *a, size_t i)
 
 static void nodes_insert(struct answer *answer)
 {
-	CLEANUP(buf_done) struct buf rest = BUF_INIT;
-	struct writer w = { .out = &answer->body };
+	CLEANUP(buf_done) struct buf nodes = BUF_INIT;
+	struct writer w = { .out = &nodes };
 	char node[256] = "";
 
 	(void)gethostname(node, sizeof(node) - 1);
-	(void)buf_append(&rest, answer->body.data, answer->body.n);
-	answer->body.n = 0;
-	writer_open(&w, NULL, '{');
-	writer_open(&w, "nodes", '[');
+	writer_open(&w, NULL, '[');
 	writer_text(&w, NULL, node);
 	writer_close(&w, ']');
-	if (rest.n > 2)
-		(void)buf_append_text(&answer->body, ",");
-	(void)buf_append(&answer->body, rest.data + 1, rest.n - 1);
-	answer->body.failed |= rest.failed;
+	answer_put_first_json(answer, "nodes", buf_text(&nodes));
+	answer->body.failed |= nodes.failed;
 }
 
 static int fleet_tool_run(const struct tool_call *call, struct answer *answer)

@@ -118,7 +118,8 @@ def test_links(check, home):
     shutil.rmtree(home.path("second/.ingero"))
 
 
-def main(build):
+def run_tests(build, *tests):
+    """Each with the users that only it sees. Return: exit status"""
     kept.in_own_mounts("sudo's work needs root")
     check = kept.Checks()
     with kept.Kept(build) as home:
@@ -126,12 +127,16 @@ def main(build):
         try:
             if home.run("version", **as_user(USER, "first", home)).returncode:
                 kept.skip(f"{build} cannot be run by other users")
-            for test in (test_his_own, test_others, test_links):
+            for test in tests:
                 test(check, home)
         finally:
             subprocess.run(["umount", "/etc/passwd"], check=False)
     print(f"{len(check.failed)} failed")
     return 1 if check.failed else 0
+
+
+def main(build):
+    return run_tests(build, test_his_own, test_others, test_links)
 
 
 if __name__ == "__main__":

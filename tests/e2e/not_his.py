@@ -13,7 +13,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 import kept  # noqa: E402
-from kept_owner import USER, add_users, as_user, under_sudo  # noqa: E402
+from kept_owner import USER, as_user, run_tests, under_sudo  # noqa: E402
 
 # Reads what new processes of its user let it read: argument 1 is a file whose creation ends it.
 WATCHER = """
@@ -93,17 +93,7 @@ def test_demo_is_his(check, home):
 
 
 def main(build):
-    kept.in_own_mounts("sudo's work needs root")
-    check = kept.Checks()
-    with kept.Kept(build) as home:
-        add_users(home)
-        try:
-            test_reader_is_not_his(check, home)
-            test_demo_is_his(check, home)
-        finally:
-            subprocess.run(["umount", "/etc/passwd"], check=False)
-    print(f"{len(check.failed)} failed")
-    return 1 if check.failed else 0
+    return run_tests(build, test_reader_is_not_his, test_demo_is_his)
 
 
 if __name__ == "__main__":

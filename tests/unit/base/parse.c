@@ -76,8 +76,29 @@ static const struct {
 	{ "size empty", parse_size, "", -EINVAL, 0 },
 };
 
+static void check_lists(void)
+{
+	static const struct {
+		const char *text;
+		int r;
+	} lists[] = {
+		{ "7:0:99", 0 },	{ "7:0", -EINVAL },	{ "7:0:99:1", -EINVAL }, { "7:0:100", -EINVAL },
+		{ "7::99", -EINVAL },	{ ":0:99", -EINVAL },	{ "7:0:", -EINVAL },	 { "", -EINVAL },
+		{ "7:0:99 ", -EINVAL }, { "7:-1:99", -EINVAL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		uint64_t values[3] = { 0 };
+
+		CHECK_INT_EQ(lists[i].text, parse_u64_list(lists[i].text, 99, values, ARRAY_SIZE(values)), lists[i].r);
+		if (lists[i].r == 0)
+			CHECK("each value", values[0] == 7 && values[1] == 0 && values[2] == 99);
+	}
+}
+
 int main(void)
 {
+	check_lists();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t value = 12345;
 
