@@ -90,7 +90,7 @@ struct call_frame {
  */
 struct thread_wait {
 	__u64 pcount;	    /* of the task, when it left the CPU */
-	__u64 disk_pcount;  /* of the task, when it submitted its last disk request; 0: never */
+	__u64 disk_pcount;  /* of the task at its next wait after its last disk request; 0: it has made none */
 	__u64 woken_pcount; /* as `pcount` of the wait that the members from `resource` on belong to */
 	__u64 carried_ns;   /* time of waits that a timer ended, not counted yet: see wait_carry() */
 	__u64 carried_resource;

@@ -90,7 +90,7 @@ static __always_inline void futex_note(struct thread_wait *wait, struct task_str
 }
 
 /*
- * The block device to which the thread submitted a request since it last arrived on a CPU, for a wait whose system call
+ * The block device to which the thread submitted a request since it last waited, for a wait whose system call
  * or page fault names no resource. A request of another thread, or of a kernel thread, is not known.
  */
 static __always_inline void disk_note(struct thread_wait *wait, struct task_struct *task)

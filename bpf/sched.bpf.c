@@ -142,6 +142,13 @@ static __always_inline void ran_add(struct task_struct *next, __u64 clock)
 	head->n++;
 }
 
+/* A thread that leaves the CPU ready to run has not waited for its last disk request yet. */
+static __always_inline void disk_carry(struct thread_wait *wait, __u64 pcount)
+{
+	if (wait->disk_pcount == pcount)
+		wait->disk_pcount = pcount + 1;
+}
+
 /* A waker leaves the CPU: notes the class of its wait (chain.h). */
 static __always_inline void waker_leave(struct task_struct *task, bool is_ready, __u32 state)
 {
@@ -151,8 +158,10 @@ static __always_inline void waker_leave(struct task_struct *task, bool is_ready,
 	if (!w)
 		return;
 	w->pcount = 0;
-	if (is_ready)
+	if (is_ready) {
+		disk_carry(&w->now, task->sched_info.pcount);
 		return;
+	}
 	w->out_ns = bpf_ktime_get_ns();
 	if (w->out_ns / NS_IN_SECOND > w->last_s + WAKER_QUIET_S) {
 		waker_remove(tid);
@@ -191,6 +200,8 @@ int sched_switch(__u64 *ctx)
 	/* Another CPU may have woken the thread meanwhile; the tracepoint's argument has the state at the switch. */
 	state = has_switch_state ? (__u32)ctx[3] : prev->__state;
 	is_ready = is_preempted || state == TASK_RUNNING;
+	if (is_ready)
+		disk_carry(&t->wait, prev->sched_info.pcount);
 	t->wait.stop = is_ready ? STOP_NONE : stop_kind(prev, state);
 	class = t->wait.stop ? BLAME_OTHER : wait_class(prev, is_ready, t->is_reclaiming, is_in_call);
 	t->wait.pcount = prev->sched_info.pcount;

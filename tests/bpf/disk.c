@@ -9,11 +9,15 @@
 #include <linux/fs.h>
 #include <linux/loop.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -96,17 +100,30 @@ static void read_by_madvise(const char *at)
 	(void)madvise((void *)(uintptr_t)at, (size_t)sysconf(_SC_PAGESIZE), MADV_POPULATE_READ);
 }
 
+/* Another task has the CPU between the request, which nobody waits for, and the page fault that waits for its end. */
+static void read_ahead(const char *at)
+{
+	const char *start = at - AHEAD_BYTES / 2;
+
+	(void)madvise((void *)(uintptr_t)start, AHEAD_BYTES, MADV_WILLNEED);
+	(void)sched_yield();
+	read_by_fault(start + AHEAD_BYTES - 1);
+}
+
 struct scenario {
 	const char *name;
 	void (*read)(const char *at);
 	enum blame_class class;
 	bool is_waker; /* a thread reads that makes no calls, and the one that does waits for it */
+	bool has_hog;  /* another process is ready on the same CPU */
 };
 
 static const struct scenario scenarios[] = {
-	{ "a page fault", read_by_fault, BLAME_MEMORY, false },
-	{ "a system call without a descriptor", read_by_madvise, BLAME_BLOCK_IO, false },
-	{ "a page fault of a waker", read_by_fault, BLAME_MEMORY, true },
+	{ "a page fault", read_by_fault, BLAME_MEMORY, false, false },
+	{ "a system call without a descriptor", read_by_madvise, BLAME_BLOCK_IO, false, false },
+	{ "a page fault after a task switch", read_ahead, BLAME_MEMORY, false, true },
+	{ "a page fault of a waker", read_by_fault, BLAME_MEMORY, true, false },
+	{ "a page fault of a waker after a task switch", read_ahead, BLAME_MEMORY, true, true },
 };
 
 static const struct scenario *scenario;
@@ -154,8 +171,27 @@ static int ask(uint32_t i)
 	return 0;
 }
 
+/* On the CPU of the thread that reads. */
+static pid_t hog_start(void)
+{
+	pid_t parent = getpid(), pid;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	(void)sched_setaffinity(0, sizeof(set), &set);
+	pid = fork();
+	if (pid)
+		return pid;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(1);
+	for (;;)
+		(void)sched_yield();
+}
+
 static int run(void *data)
 {
+	pid_t hog = scenario->has_hog ? hog_start() : 0;
 	pthread_t thread;
 
 	(void)data;
@@ -168,6 +204,8 @@ static int run(void *data)
 			return 1;
 	}
 	(void)subject_empty();
+	if (hog && kill(hog, SIGKILL) == 0)
+		(void)waitpid(hog, NULL, 0);
 	return 0;
 }
 
@@ -185,9 +223,15 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 	if (key->slot != kept->slot || key->tid != shared->tid || key->is_meanwhile != scenario->is_waker ||
 	    key->class != scenario->class)
 		return;
-	if (key->kind != RESOURCE_DEVICE || key->device != disk || key->resource || value->name[0]) {
+	if (value->name[0])
+		return; /* of disk_forget(), by a descriptor */
+	if (key->kind != RESOURCE_DEVICE || key->device != disk || key->resource) {
 		/* Class alone: shorter waits of a waker. */
-		CHECK(scenario->name, scenario->is_waker && key->kind == RESOURCE_NONE);
+		if (!scenario->is_waker || key->kind != RESOURCE_NONE) {
+			fprintf(stderr, "[%s] a wait for something else: kind %u, device %x, resource %llu\n",
+				scenario->name, key->kind, key->device, (unsigned long long)key->resource);
+			CHECK(scenario->name, false);
+		}
 		return;
 	}
 	kept->count += value->count;

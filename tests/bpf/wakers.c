@@ -446,6 +446,18 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 			 (s->waker == CHILD || strcmp(value->waker_comm, comm) == 0);
 }
 
+/* Says what was kept instead. */
+static void kept_print(const struct wait_key *key, const struct wait_value *value, void *data)
+{
+	const struct kept *kept = data;
+
+	if (key->slot == kept->slot)
+		fprintf(stderr,
+			"kept: thread %u, op %u, class %u, kind %u, resource %llu, waker %u: %llu waits, %llu ns\n",
+			key->tid, key->op, key->class, key->kind, (unsigned long long)key->resource, key->waker_tid,
+			(unsigned long long)value->count, (unsigned long long)value->ns);
+}
+
 static void resource_expect(const struct scenario *s)
 {
 	int fd = s->lock		    ? file_locks_fd()
@@ -485,6 +497,8 @@ static void check_scenario(struct rig *rig, const struct scenario *s)
 	CHECK_INT_EQ("shorter ones", kept.n_short, 0);
 	CHECK_INT_EQ("stops", kept.n_stops, 0);
 	CHECK_INT_IN(s->name, kept.count, shared->n_sure, shared->n_maybe);
+	if (kept.count < shared->n_sure || kept.count > shared->n_maybe)
+		(void)probe_set_waits(rig->set, kept_print, &kept);
 	if (s->waker == NOBODY)
 		return;
 	/* Between the clocks of both are a wake-up and a switch. */
