@@ -53,7 +53,7 @@ char *arena_copy_name(struct arena *arena, const char *name)
 	char *p = arena_copy_text(arena, name);
 
 	if (p)
-		utf8_scrub(p);
+		(void)utf8_scrub(p);
 	return p;
 }
 

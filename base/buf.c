@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#define LIKELY_BYTES 64 /* of a formatted text, with its NUL */
+
 void buf_done(struct buf *b)
 {
 	free(b->data);
@@ -52,21 +54,25 @@ int buf_append_text(struct buf *b, const char *text)
 
 int buf_printf(struct buf *b, const char *fmt, ...)
 {
+	/* Most texts are short, and formatted once; NULL where there is no room for such a text: it is measured. */
+	size_t likely = b->cap ? 0 : LIKELY_BYTES;
+	uint8_t *p = likely ? buf_reserve(b, likely - 1) : NULL;
 	va_list ap, again;
-	uint8_t *p;
 	int n;
 
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf((char *)p, p ? likely : 0, fmt, ap);
 	va_end(ap);
-	p = n < 0 ? NULL : buf_reserve(b, (size_t)n);
-	if (p) {
-		(void)vsnprintf((char *)p, (size_t)n + 1, fmt, again);
-		b->n += (size_t)n;
+	if (n >= 0 && (!p || (size_t)n >= likely)) {
+		p = buf_reserve(b, (size_t)n);
+		if (p)
+			(void)vsnprintf((char *)p, (size_t)n + 1, fmt, again);
 	}
+	if (n >= 0 && p)
+		b->n += (size_t)n;
 	va_end(again);
-	return p ? 0 : -ENOMEM;
+	return n >= 0 && p ? 0 : -ENOMEM;
 }
 
 void buf_consume(struct buf *b, size_t n)

@@ -28,7 +28,7 @@ struct option_quote option_quote(const char *text)
 		used += taken;
 	}
 	(void)snprintf(quote.text, sizeof(quote.text), "'%.*s%s'", (int)used, text, used < n ? ELLIPSIS : "");
-	utf8_scrub(quote.text);
+	(void)utf8_scrub(quote.text);
 	return quote;
 }
 

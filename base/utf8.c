@@ -28,6 +28,15 @@ static size_t character_decode(const char *text, size_t n, uint32_t *ret_code)
 	return 0;
 }
 
+size_t utf8_plain(const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && text[i] >= 0x20 && text[i] < 0x7f)
+		i++;
+	return i;
+}
+
 size_t utf8_length(const char *text, size_t n)
 {
 	uint32_t code;
@@ -56,26 +65,34 @@ bool utf8_is_direction(uint32_t code)
 	       (code >= 0x2066 && code <= 0x2069) || code == 0x061c || code == 0xfeff;
 }
 
-void utf8_scrub(char *text)
+bool utf8_scrub(char *text)
 {
-	char *to = text;
+	size_t n = strlen(text), taken = utf8_plain(text, n);
+	char *to = text + taken;
+	bool is_changed = false;
 	uint32_t code;
 
-	for (size_t n = strlen(text), taken; n > 0; text += taken, n -= taken) {
+	n -= taken;
+	for (text += taken; n > 0; text += taken, n -= taken) {
 		taken = utf8_decode(text, n, &code);
 		if (utf8_is_control(code) || utf8_is_direction(code) || code == UTF8_REPLACEMENT) {
 			*to++ = '?';
+			is_changed = true;
 		} else {
 			memmove(to, text, taken);
 			to += taken;
 		}
 	}
 	*to = '\0';
+	return is_changed;
 }
 
 void utf8_append(struct buf *out, const char *text, size_t n)
 {
-	for (size_t length; n > 0; text += length, n -= length) {
+	size_t length = utf8_plain(text, n);
+
+	(void)buf_append(out, text, length);
+	for (text += length, n -= length; n > 0; text += length, n -= length) {
 		length = utf8_length(text, n);
 		(void)buf_append(out, length ? text : "\xef\xbf\xbd", length ? length : 3);
 		length = MAX(length, 1);

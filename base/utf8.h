@@ -14,6 +14,9 @@
 /* Results for bytes that are no character. */
 #define UTF8_REPLACEMENT 0xfffdu
 
+/** utf8_plain() - how many bytes, from the first on, are printable characters of ASCII. Most texts have no others */
+size_t utf8_plain(const char *text, size_t n);
+
 /** utf8_length() - bytes of the character at text[0..n), n > 0; 0: no valid character */
 size_t utf8_length(const char *text, size_t n);
 
@@ -31,8 +34,11 @@ bool utf8_is_control(uint32_t code);
 /** utf8_is_direction() - whether the character has no width and changes the direction of the text after it */
 bool utf8_is_direction(uint32_t code);
 
-/** utf8_scrub() - in place: control characters, characters of direction and invalid bytes become '?' */
-void utf8_scrub(char *text);
+/**
+ * utf8_scrub() - in place: control characters, characters of direction and invalid bytes become '?'
+ * Return: whether there were any
+ */
+bool utf8_scrub(char *text);
 
 /** utf8_append() - append n bytes of text; invalid bytes become U+FFFD */
 void utf8_append(struct buf *out, const char *text, size_t n);

@@ -276,9 +276,9 @@ void detector_title_process(struct finding *f, const char *what)
 	};
 
 	memcpy(comm, f->process.comm, RECORD_COMM_BYTES);
-	utf8_scrub(comm);
+	(void)utf8_scrub(comm);
 	memcpy(script, program->script, sizeof(script) - 1);
-	utf8_scrub(script);
+	(void)utf8_scrub(script);
 	(void)snprintf(f->title, sizeof(f->title), "%.*s %s", NAME_BYTES_MOST, process_name_short(&named).text, what);
 }
 

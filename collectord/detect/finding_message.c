@@ -32,7 +32,7 @@ static char *copy_comm(struct arena *arena, const char comm[RECORD_COMM_BYTES])
 	char text[RECORD_COMM_BYTES + 1] = "";
 
 	memcpy(text, comm, RECORD_COMM_BYTES);
-	utf8_scrub(text);
+	(void)utf8_scrub(text);
 	return arena_copy_text(arena, text);
 }
 

@@ -84,7 +84,7 @@ void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NA
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%llu", (unsigned long long)wait->resource);
 	else if (wait->kind == RESOURCE_STOPPED)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%s", stop_name(wait->resource));
-	utf8_scrub(ret);
+	(void)utf8_scrub(ret);
 }
 
 _Static_assert(ACCOUNT_DEVICE_BYTES == BLOCK_DEVICE_NAME_BYTES, "the name of a device fits");

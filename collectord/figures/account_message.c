@@ -59,7 +59,7 @@ static void waker_set(const struct account_process *process, uint32_t pid, uint3
 	slice->pid = pid;
 	slice->tid = tid;
 	(void)snprintf(slice->comm, sizeof(slice->comm), "%.*s", RECORD_COMM_BYTES - 1, comm);
-	utf8_scrub(slice->comm);
+	(void)utf8_scrub(slice->comm);
 }
 
 static bool account_has_op(const struct account *account, uint32_t op)

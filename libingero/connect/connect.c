@@ -28,7 +28,7 @@ static void refuse(const struct refusal *why, const char *fmt, ...)
 {
 	FORMAT_INTO(why->text, why->bytes, fmt);
 	if (why->bytes)
-		utf8_scrub(why->text); /* names, which other users may have chosen */
+		(void)utf8_scrub(why->text); /* names, which other users may have chosen */
 }
 
 /* The command line of a private daemon. */

@@ -195,7 +195,7 @@ static void numberings_done(struct numberings *numberings)
 static void name_read(sqlite3_stmt *statement, int column, struct foreign_process *p)
 {
 	foreign_text(statement, column, p->comm, sizeof(p->comm));
-	utf8_scrub(p->comm);
+	(void)utf8_scrub(p->comm);
 }
 
 static int row_count(struct foreign_file *f, struct numberings *numberings, struct sqlite3_stmt *statement)

@@ -211,7 +211,7 @@ static void program_read_row(sqlite3_stmt *s, struct program *ret)
 		const char *text = (const char *)sqlite3_column_text(s, 11 + (int)i);
 
 		(void)snprintf((char *)ret + texts[i].place, texts[i].bytes, "%s", text ? text : "");
-		utf8_scrub((char *)ret + texts[i].place);
+		(void)utf8_scrub((char *)ret + texts[i].place);
 	}
 	ret->cgroup_id = (uint64_t)sqlite3_column_int64(s, 14);
 	ret->rank = number_of(s, 15);
@@ -239,7 +239,7 @@ static void process_read(struct own_file *own, sqlite3_stmt *s, struct own_proce
 	if (sqlite3_column_type(s, 10) != SQLITE_NULL)
 		ret->row.gone_unix_ns = own_unix(boot, (uint64_t)sqlite3_column_int64(s, 10));
 	(void)snprintf(ret->comm, sizeof(ret->comm), "%s", comm ? comm : "");
-	utf8_scrub(ret->comm); /* the process can choose any bytes as its name */
+	(void)utf8_scrub(ret->comm); /* the process can choose any bytes as its name */
 	ret->row.comm = ret->comm;
 	program_read_row(s, &ret->row.program);
 	ret->row.id = own->first_process + ret->id;

@@ -19,6 +19,20 @@ static void grows_and_consumes(void)
 	CHECK_INT_EQ("more than there is", b.n, 0);
 }
 
+/* Texts about as long as the one that is formatted at once. */
+static void formats_any_length(void)
+{
+	for (int n = 0; n < 200; n++)
+		for (size_t cap = 0; cap <= 200; cap += 200) {
+			CLEANUP(buf_done) struct buf b = { .cap = cap };
+
+			CHECK_INT_EQ("formats", buf_printf(&b, "%0*d", n, 0), 0);
+			CHECK_INT_EQ("length", b.n, n ? n : 1);
+			CHECK_INT_EQ("ends", strlen(buf_text(&b)), b.n);
+			CHECK_INT_EQ("all zeros", strspn(buf_text(&b), "0"), b.n);
+		}
+}
+
 static void cap_holds(void)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT_CAP(8);
@@ -33,6 +47,7 @@ static void cap_holds(void)
 int main(void)
 {
 	grows_and_consumes();
+	formats_any_length();
 	cap_holds();
 	return check_result();
 }
