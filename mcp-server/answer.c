@@ -235,7 +235,7 @@ static void rest_write(const struct view *v, size_t list, bool takes_cursor, str
 {
 	const struct answer_list *row = &v->shape->lists[list];
 	uint32_t n_sent = view_list_length(v, list), n = n_sent + view_list_more(v, list);
-	uint32_t n_out = n - MIN(n, v->from[list]) - MIN(n_sent - MIN(n_sent, v->from[list]), v->kept[list]);
+	uint32_t n_out = n - MIN(n, v->from[list]) - MIN(n_sent - MIN(n_sent, v->from[list]), v->cut_at.kept[list]);
 	char cursor[64];
 
 	if (!n_out)
@@ -271,11 +271,11 @@ static void inner_write(const struct view *v, size_t list, struct buf *text, str
 	uint64_t n = 0, n_out = 0;
 	char what[96];
 
-	for (uint32_t k = 0; row->inner && k < v->kept[list]; k++) {
+	for (uint32_t k = 0; row->inner && k < v->cut_at.kept[list]; k++) {
 		uint32_t length = view_inner_length(v, list, v->from[list] + k);
 
 		n += length;
-		n_out += length - MIN(length, v->inner_most[list]);
+		n_out += length - MIN(length, v->cut_at.inner_most[list]);
 	}
 	(void)snprintf(what, sizeof(what), "%" PRIu64 " of %" PRIu64 " %s of %s", n_out, n,
 		       row->inner ? row->inner : "", row->name);
@@ -322,7 +322,7 @@ static void left_out_write(const struct view *v, const struct answer *answer, st
 			rest_write(v, list, answer->takes_cursor, text, w);
 			inner_write(v, list, text, w);
 		}
-	for (size_t i = 0; v->is_spare_out && v->shape->spare[i]; i++)
+	for (size_t i = 0; v->cut_at.is_spare_out && v->shape->spare[i]; i++)
 		if (tree_find(&v->clean_tree, 0, v->shape->spare[i]))
 			left_write(v->shape->spare[i], 1, "raise max_tokens", text, w);
 	details_write(v, text, w);

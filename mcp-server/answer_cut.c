@@ -10,7 +10,7 @@
 /* Bytes of the clean object for each token of a budget: a longer one is not shortened at first, and cannot fit at all.
  */
 #define LIKELY_BYTES 12
-#define TRIED_BYTES 50
+#define TRIED_BYTES 20
 #define INNER_USEFUL 5u /* elements of a list in a list below which its own elements go first */
 #define LIST_GUESSES 4	/* how many tries may trust the sizes of those before, until the middle is tried */
 
@@ -60,7 +60,7 @@ static void element_cut(struct view *v, size_t list, uint32_t element)
 		nodes_append(&v->clean_tree, key, key, &v->cut);
 		(void)buf_append_text(&v->cut, ":");
 		if (nodes[key + 1].kind == NODE_ARRAY && tree_is(&v->clean_tree, key, v->shape->lists[list].inner))
-			array_cut(v, key + 1, v->inner_most[list]);
+			array_cut(v, key + 1, v->cut_at.inner_most[list]);
 		else
 			nodes_append(&v->clean_tree, key + 1, key + 1, &v->cut);
 	}
@@ -70,7 +70,7 @@ static void element_cut(struct view *v, size_t list, uint32_t element)
 static void list_cut(struct view *v, size_t list, uint32_t array)
 {
 	const struct node *nodes = v->clean_tree.nodes.items;
-	uint32_t from = MIN(v->from[list], nodes[array].n), n = MIN(nodes[array].n - from, v->kept[list]);
+	uint32_t from = MIN(v->from[list], nodes[array].n), n = MIN(nodes[array].n - from, v->cut_at.kept[list]);
 	uint32_t element = array + 1;
 
 	for (uint32_t k = 0; k < from; k++)
@@ -107,7 +107,7 @@ static int body_cut(struct view *v)
 	for (uint32_t k = 0; k < nodes[0].n; k++, key = nodes[key + 1].next) {
 		size_t list = list_of(v, key);
 
-		if (v->is_spare_out && is_spare(v, key))
+		if (v->cut_at.is_spare_out && is_spare(v, key))
 			continue;
 		(void)buf_append_text(&v->cut, has_one ? "," : "");
 		has_one = true;
@@ -122,12 +122,25 @@ static int body_cut(struct view *v)
 	return v->cut.failed ? -ENOMEM : 0;
 }
 
+/* Most cuts are tried before they are made. */
+static bool is_shown(const struct view *v)
+{
+	const struct view_cut *a = &v->cut_at, *b = &v->shown_at;
+
+	return v->shown.n && a->is_spare_out == b->is_spare_out && memcmp(a->kept, b->kept, sizeof(a->kept)) == 0 &&
+	       memcmp(a->inner_most, b->inner_most, sizeof(a->inner_most)) == 0;
+}
+
 /* Return: 0, -ENOMEM, -E2BIG: longer than bytes_most, and then it is not shown */
 static int body_show(struct view *v, size_t bytes_most)
 {
-	int r = body_cut(v);
+	int r;
 
+	if (is_shown(v))
+		return v->cut.n > bytes_most ? -E2BIG : 0;
+	r = body_cut(v);
 	v->shown.n = 0;
+	v->shown_at = v->cut_at;
 	if (r < 0)
 		return r;
 	if (v->cut.n > bytes_most)
@@ -167,21 +180,21 @@ static uint32_t list_fit(struct view *v, size_t list, uint32_t least, uint32_t a
 	size_t all_bytes = v->cut.n;
 	double base, each, guess;
 
-	v->kept[list] = least;
+	v->cut_at.kept[list] = least;
 	if (least == all || !view_fits(v, tokens_max, TRIED_BYTES))
 		return least;
 	base = (double)v->shown.n;
 	each = (double)(all_bytes - v->cut.n) / (all - least) / (v->is_verbose ? 1 : 2);
 	for (int tries = 0; low + 1 < high; tries++) {
 		guess = least + ((double)tokens_max * TOKEN_BYTES - base) / MAX(each, 1);
-		v->kept[list] =
+		v->cut_at.kept[list] =
 			tries < LIST_GUESSES ? (uint32_t)MAX(MIN(guess, high - 1), low + 1) : low + (high - low) / 2;
 		if (view_fits(v, tokens_max, TRIED_BYTES))
-			low = v->kept[list];
+			low = v->cut_at.kept[list];
 		else
-			high = v->kept[list];
+			high = v->cut_at.kept[list];
 		if (v->shown.n)
-			each = ((double)v->shown.n - base) / (v->kept[list] - least);
+			each = ((double)v->shown.n - base) / (v->cut_at.kept[list] - least);
 	}
 	return low;
 }
@@ -191,16 +204,19 @@ static void inner_fit(struct view *v, size_t list, uint32_t least, uint64_t toke
 {
 	uint32_t low = least, high = v->inner_longest[list];
 
-	if (!v->shape->lists[list].inner || least >= MIN(high, v->inner_most[list]))
+	if (!v->shape->lists[list].inner || least >= MIN(high, v->cut_at.inner_most[list]))
+		return;
+	v->cut_at.inner_most[list] = low;
+	if (!view_fits(v, tokens_max, TRIED_BYTES))
 		return;
 	while (low + 1 < high) {
-		v->inner_most[list] = low + (high - low) / 2;
+		v->cut_at.inner_most[list] = low + (high - low) / 2;
 		if (view_fits(v, tokens_max, TRIED_BYTES))
-			low = v->inner_most[list];
+			low = v->cut_at.inner_most[list];
 		else
-			high = v->inner_most[list];
+			high = v->cut_at.inner_most[list];
 	}
-	v->inner_most[list] = low;
+	v->cut_at.inner_most[list] = low;
 }
 
 uint32_t view_inner_length(const struct view *v, size_t list, uint32_t k)
@@ -224,9 +240,9 @@ static void lists_begin(struct view *v, const struct answer *answer)
 		bool is_shown = !answer->has_cursor || list == answer->cursor_list;
 
 		v->from[list] = answer->has_cursor && is_shown ? answer->cursor_at : 0;
-		v->kept[list] = is_shown ? length - MIN(length, v->from[list]) : 0;
-		v->inner_most[list] = UINT32_MAX;
-		for (uint32_t k = 0; k < v->kept[list]; k++)
+		v->cut_at.kept[list] = is_shown ? length - MIN(length, v->from[list]) : 0;
+		v->cut_at.inner_most[list] = UINT32_MAX;
+		for (uint32_t k = 0; k < v->cut_at.kept[list]; k++)
 			v->inner_longest[list] =
 				MAX(v->inner_longest[list], view_inner_length(v, list, v->from[list] + k));
 	}
@@ -237,7 +253,7 @@ static size_t main_list(const struct view *v)
 {
 	size_t list = v->shape->n_lists;
 
-	while (list && !v->kept[list - 1])
+	while (list && !v->cut_at.kept[list - 1])
 		list--;
 	return list;
 }
@@ -256,16 +272,16 @@ int view_fit(struct view *v, const struct answer *answer)
 	n = main_list(v);
 	fits = view_fits(v, tokens_max, LIKELY_BYTES);
 	for (size_t list = 0; list < n && !fits; list++) {
-		uint32_t least = MIN(v->kept[list], list + 1 == n || answer->has_cursor);
+		uint32_t least = MIN(v->cut_at.kept[list], list + 1 == n || answer->has_cursor);
 
 		if (list + 1 == n && v->shape->spare) {
-			v->is_spare_out = true;
+			v->cut_at.is_spare_out = true;
 			fits = view_fits(v, tokens_max, LIKELY_BYTES);
 		}
 		if (!fits)
 			inner_fit(v, list, INNER_USEFUL, tokens_max);
 		if (!fits && !view_fits(v, tokens_max, LIKELY_BYTES))
-			v->kept[list] = list_fit(v, list, least, v->kept[list], tokens_max);
+			v->cut_at.kept[list] = list_fit(v, list, least, v->cut_at.kept[list], tokens_max);
 		fits = view_fits(v, tokens_max, LIKELY_BYTES);
 	}
 	for (size_t list = 0; list < n && !fits; list++) {

@@ -11,22 +11,28 @@
  */
 #define TOKEN_BYTES 2.5
 
+/* What is cut. */
+struct view_cut {
+	uint32_t kept[ANSWER_LISTS_MAX];       /* elements of each list that are shown */
+	uint32_t inner_most[ANSWER_LISTS_MAX]; /* elements of the list in each of its elements that are shown */
+	bool is_spare_out;		       /* spare members were */
+};
+
 struct view {
 	const struct tree *tree;    /* the body, as the tool wrote it */
 	const char *const *details; /* members to leave out; NULL: none */
 	const struct answer_shape *shape;
-	uint32_t from[ANSWER_LISTS_MAX];	  /* first element of each list that is shown */
-	uint32_t kept[ANSWER_LISTS_MAX];	  /* elements of each list that are shown */
-	uint32_t inner_most[ANSWER_LISTS_MAX];	  /* elements of the list in each of its elements that are shown */
+	uint32_t from[ANSWER_LISTS_MAX]; /* first element of each list that is shown */
+	struct view_cut cut_at;
 	uint32_t inner_longest[ANSWER_LISTS_MAX]; /* of all of them, the longest */
 	uint64_t skipped;			  /* details that were left out: a bit for each row */
-	bool is_spare_out;			  /* spare members were */
 	bool is_verbose;
-	struct buf text;	/* scratch */
-	struct buf clean;	/* the object, cleaned and without details */
-	struct tree clean_tree; /* of it */
-	struct buf cut;		/* the same with its lists cut */
-	struct buf shown;	/* that, as the text has it */
+	struct buf text;	  /* scratch */
+	struct buf clean;	  /* the object, cleaned and without details */
+	struct tree clean_tree;	  /* of it */
+	struct buf cut;		  /* the same with its lists cut */
+	struct buf shown;	  /* that, as the text has it */
+	struct view_cut shown_at; /* of `cut`, while `shown` is not empty */
 };
 
 /** view_fit() - cut what may be cut until the budget is kept, and make what is shown. Return: 0 or -ENOMEM */

@@ -13,7 +13,8 @@ struct reader {
 
 static void tree_blanks_skip(struct reader *r)
 {
-	while (r->at < r->n && r->text[r->at] && strchr(" \t\r\n", r->text[r->at]))
+	while (r->at < r->n &&
+	       (r->text[r->at] == ' ' || r->text[r->at] == '\n' || r->text[r->at] == '\r' || r->text[r->at] == '\t'))
 		r->at++;
 }
 
@@ -154,10 +155,9 @@ void tree_done(struct tree *tree)
 bool tree_is(const struct tree *tree, uint32_t i, const char *text)
 {
 	const struct node *node = &tree->nodes.items[i];
-	size_t n = strlen(text);
+	size_t n = node->end - node->begin;
 
-	return node->kind == NODE_STRING && node->end - node->begin == n &&
-	       memcmp(tree->text + node->begin, text, n) == 0;
+	return node->kind == NODE_STRING && strncmp(tree->text + node->begin, text, n) == 0 && !text[n];
 }
 
 uint32_t tree_find(const struct tree *tree, uint32_t i, const char *key)

@@ -79,12 +79,28 @@ static void mark_cut(struct buf *out, size_t from)
 	}
 }
 
+/* The bytes, from the first on, that are appended as they are, and close no mark; of ASCII, so each is a character. */
+static size_t plain_run(const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && text[i] >= SPACE && text[i] < 0x7f && text[i] != ']')
+		i++;
+	return i;
+}
+
 void untrusted_append(struct buf *out, const char *text, size_t n)
 {
 	size_t from = out->n, taken, n_characters = 0;
 	uint32_t code;
 
 	for (; n > 0; text += taken, n -= taken) {
+		taken = plain_run(text, MIN(n, UNTRUSTED_CHARACTERS_MAX - n_characters));
+		if (taken) {
+			(void)buf_append(out, text, taken);
+			n_characters += taken;
+			continue;
+		}
 		taken = utf8_decode(text, n, &code);
 		if (is_break(code))
 			code = SPACE;

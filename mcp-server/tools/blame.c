@@ -6,7 +6,7 @@
 #include "libingero/render/pb_json.h"
 #include "mcp-server/nothing.h"
 
-#define ACCOUNT_TOKENS_LEAST 40 /* of a thread with two parts, in a telegraphic table */
+#define ACCOUNT_TOKENS_LEAST 60 /* of a thread with two parts, in a telegraphic table */
 #define BLAME_SINCE_NS (3600 * NSEC_PER_SEC)
 
 struct blame_arguments {

@@ -142,5 +142,6 @@ def measure(bench):
             for questions, more in ((CALLS, ()), (WITH_ACCOUNTS, (str(os.getuid()), "accounts"))):
                 path = os.path.join(directory, f"{calls}.db")
                 subprocess.run([bench.programs.path("make_db"), path, str(calls), *more], check=True)
+                os.sync()  # what was just written goes to the disk now, not while answers are timed
                 warm(bench, path, calls, questions)
                 os.unlink(path)
