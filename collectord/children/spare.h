@@ -25,7 +25,7 @@ int spare_new(uv_loop_t *loop, const char *role, uint64_t idle_ms, struct spare 
  * Return: owned by the caller, who sends its messages by process_ask(); NULL: there is none
  */
 struct child_process *spare_take(struct spare *spare);
-/** spare_wish() - a question was answered: if they come often, start one in another turn of the loop */
+/** spare_wish() - a question was sent: if they come often, start one for the next in another turn of the loop */
 void spare_wish(struct spare *spare);
 /** spare_close() - end it; memory is released in a turn of the loop */
 void spare_close(struct spare *spare);

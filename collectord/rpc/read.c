@@ -108,7 +108,6 @@ static void read_over(struct read *read)
 	struct read_hub *hub = read->hub;
 
 	read_remove(read);
-	spare_wish(hub->spare);
 	(void)read_hub_start(hub);
 }
 
@@ -321,6 +320,7 @@ static int read_run(struct read *read)
 	call_charge(read->call, before_ns); /* this may run while another call is being charged */
 	if (r < 0)
 		return r;
+	spare_wish(read->hub->spare);
 	askers_begin(&read->hub->askers, process_pid(stream_process(read->stream)), read->uid);
 	read_look(read, clock_now_ns());
 	if (!uv_is_active((uv_handle_t *)&read->hub->timer))
