@@ -90,50 +90,6 @@ uint32_t histogram_last(const struct histogram *h)
 	return HISTOGRAM_BUCKETS;
 }
 
-int histogram_reserve(struct histogram *h, uint32_t first, uint32_t end, uint64_t most)
-{
-	uint8_t width = count_width(most);
-	void *counts;
-
-	if (h->n) {
-		first = MIN(first, h->first);
-		end = MAX(end, (uint32_t)h->first + h->n);
-		width = MAX(width, h->width);
-	}
-	if (h->n == end - first && h->width == width)
-		return 0;
-	counts = calloc(end - first, (size_t)1 << width);
-	if (!counts)
-		return -ENOMEM;
-	for (uint32_t i = histogram_next(h, 0); i < HISTOGRAM_BUCKETS; i = histogram_next(h, i + 1))
-		count_set(counts, width, i - first, histogram_count(h, i));
-	free(h->counts);
-	h->counts = counts;
-	h->first = (uint16_t)first;
-	h->n = (uint16_t)(end - first);
-	h->width = width;
-	return 0;
-}
-
-int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n)
-{
-	uint64_t count = histogram_count(h, bucket) + n;
-	bool is_outside = bucket < h->first || bucket - h->first >= h->n;
-	int r = 0;
-
-	assert(bucket < HISTOGRAM_BUCKETS);
-	/* The range grows by whole octaves, so that it grows rarely. */
-	if (is_outside)
-		r = histogram_reserve(h, bucket & ~(SUB - 1), (bucket & ~(SUB - 1)) + SUB, count);
-	else if (count_width(count) > h->width)
-		r = histogram_reserve(h, bucket, bucket + 1, count);
-	if (r < 0)
-		return r;
-	count_set(h->counts, h->width, bucket - h->first, count);
-	h->sum += n;
-	return 0;
-}
-
 #define COUNTS_ADD(to_type, from_type)                                                                                 \
 	for (uint32_t i = 0; i < n; i++)                                                                               \
 	((to_type *)to)[i] = (to_type)(((to_type *)to)[i] + ((const from_type *)from)[i])
@@ -167,6 +123,50 @@ static void counts_add(void *restrict to, uint8_t to_width, const void *restrict
 	default:
 		COUNTS_ADD_FROM(uint64_t)
 	}
+}
+
+int histogram_reserve(struct histogram *h, uint32_t first, uint32_t end, uint64_t most)
+{
+	uint8_t width = count_width(most);
+	void *counts;
+
+	if (h->n) {
+		first = MIN(first, h->first);
+		end = MAX(end, (uint32_t)h->first + h->n);
+		width = MAX(width, h->width);
+	}
+	if (h->n == end - first && h->width == width)
+		return 0;
+	counts = calloc(end - first, (size_t)1 << width);
+	if (!counts)
+		return -ENOMEM;
+	if (h->n)
+		counts_add((char *)counts + ((size_t)(h->first - first) << width), width, h->counts, h->width, h->n);
+	free(h->counts);
+	h->counts = counts;
+	h->first = (uint16_t)first;
+	h->n = (uint16_t)(end - first);
+	h->width = width;
+	return 0;
+}
+
+int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n)
+{
+	uint64_t count = histogram_count(h, bucket) + n;
+	bool is_outside = bucket < h->first || bucket - h->first >= h->n;
+	int r = 0;
+
+	assert(bucket < HISTOGRAM_BUCKETS);
+	/* The range grows by whole octaves, so that it grows rarely. */
+	if (is_outside)
+		r = histogram_reserve(h, bucket & ~(SUB - 1), (bucket & ~(SUB - 1)) + SUB, count);
+	else if (count_width(count) > h->width)
+		r = histogram_reserve(h, bucket, bucket + 1, count);
+	if (r < 0)
+		return r;
+	count_set(h->counts, h->width, bucket - h->first, count);
+	h->sum += n;
+	return 0;
 }
 
 int histogram_merge(struct histogram *h, const struct histogram *other)

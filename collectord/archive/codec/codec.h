@@ -173,7 +173,7 @@ int figures_blob_sort(struct figures_blob *blob);
 size_t figures_blob_rows(const struct figures_blob *blob);
 /** figures_blob_merge() - add all rows of another blob, as a containing bucket does. Return: 0 or -ENOMEM */
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other);
-/** figures_blob_take() - the same, which may leave the other blob empty: into an empty one, rows are moved */
+/** figures_blob_take() - the same, for a blob that is released next: it may lose its histograms */
 int figures_blob_take(struct figures_blob *blob, struct figures_blob *other);
 #define FIGURES_THREADS_MOST 64 /* maximum threads of a process with parts of their own */
 #define FIGURES_WAITS_MOST 128	/* maximum waits of a process with rows of their own, as in live figures */

@@ -71,6 +71,12 @@ int column_find(const uint8_t *data, size_t n, struct column_index *ret_index);
 /** column_needs_groups() - whether a column needs context.groups: form ranks */
 bool column_needs_groups(const struct column_index *index, uint8_t id);
 
+/** column_is_there() - false: all its values are 0 */
+static inline bool column_is_there(const struct column_index *index, uint8_t id)
+{
+	return index->columns[id].bytes != NULL;
+}
+
 struct column_unpacker;
 int column_unpacker_new(struct column_unpacker **ret_unpacker);
 void column_unpacker_free(struct column_unpacker *unpacker);

@@ -123,30 +123,63 @@ static int figures_sum(struct stored_figures *to, const struct stored_figures *f
 	return 0;
 }
 
+/* Makes room for a row at index `at`, whose histogram the list owns from now on. Return: 0 or -ENOMEM */
+static int figures_insert(struct figures_blob *blob, size_t at, const struct stored_figures *row)
+{
+	struct stored_figures *items;
+	int r = array_grow(&blob->figures.items, blob->figures.n, &blob->figures.room, sizeof(*items));
+
+	if (r < 0)
+		return r;
+	items = blob->figures.items;
+	memmove(items + at + 1, items + at, (blob->figures.n - at) * sizeof(*items));
+	items[at] = *row;
+	blob->figures.n++;
+	return 0;
+}
+
+/* Where to add a row: the search begins at index `at`. @ret_sum: the row of the same key; NULL: none */
+static size_t figures_place(struct figures_blob *blob, size_t at, const struct stored_figures *figures,
+			    struct stored_figures **ret_sum)
+{
+	struct stored_figures *items = blob->figures.items;
+
+	at = lower_bound(items, blob->figures.n, sizeof(*items), at, figures, compare_figures);
+	*ret_sum = at < blob->figures.n && compare_figures(&items[at], figures) == 0 ? &items[at] : NULL;
+	return at;
+}
+
 /* Adds a row; the search begins at index `at`. @ret_at: index of the row */
 static int figures_add_from(struct figures_blob *blob, size_t at, const struct stored_figures *figures, size_t *ret_at)
 {
-	struct stored_figures *items = blob->figures.items, added = *figures;
+	struct stored_figures *sum, added = *figures;
 	int r;
 
-	at = lower_bound(items, blob->figures.n, sizeof(*items), at, figures, compare_figures);
-	*ret_at = at;
-	if (at < blob->figures.n && compare_figures(&items[at], figures) == 0)
-		return figures_sum(&items[at], figures);
-
+	*ret_at = figures_place(blob, at, figures, &sum);
+	if (sum)
+		return figures_sum(sum, figures);
 	r = op_figures_copy(&figures->figures, &added.figures);
 	if (r < 0)
 		return r;
-	r = array_grow(&blob->figures.items, blob->figures.n, &blob->figures.room, sizeof(*items));
-	if (r < 0) {
+	r = figures_insert(blob, *ret_at, &added);
+	if (r < 0)
 		op_figures_done(&added.figures);
-		return r;
-	}
-	items = blob->figures.items;
-	memmove(items + at + 1, items + at, (blob->figures.n - at) * sizeof(*items));
-	items[at] = added;
-	blob->figures.n++;
-	return 0;
+	return r;
+}
+
+/* The same, but a new row's histogram is moved. */
+static int figures_take_from(struct figures_blob *blob, size_t at, struct stored_figures *figures, size_t *ret_at)
+{
+	struct stored_figures *sum;
+	int r;
+
+	*ret_at = figures_place(blob, at, figures, &sum);
+	if (sum)
+		return figures_sum(sum, figures);
+	r = figures_insert(blob, *ret_at, figures);
+	if (r == 0)
+		figures->figures.durations = (struct histogram)HISTOGRAM_INIT;
+	return r;
 }
 
 int figures_blob_add(struct figures_blob *blob, const struct stored_figures *figures)
@@ -274,7 +307,7 @@ static int rows_sum(const struct row_kind *kind, char *rows, size_t n, const cha
 
 		at = n ? lower_bound(rows, n, kind->size, at, row, kind->compare) : 0;
 		if (at < n && kind->compare(rows + at * kind->size, row) == 0)
-			kind->sum(rows + at * kind->size, row);
+			kind->sum(rows + at++ * kind->size, row); /* each key is there once */
 		else
 			r = ARRAY_PUSH(ret_fresh, ((struct row_place){ .from = i, .at = at }));
 	}
@@ -311,27 +344,32 @@ static int rows_merge(const struct row_kind *kind, void *rows, size_t *n, size_t
 
 #define ROWS_MERGE(kind, to, from) rows_merge(&(kind), &(to)->items, &(to)->n, &(to)->room, (from)->items, (from)->n)
 
+static int accounts_merge(struct figures_blob *blob, const struct figures_blob *other)
+{
+	int r = ROWS_MERGE(behind_kind, &blob->behind, &other->behind);
+
+	r = r ? r : ROWS_MERGE(part_kind, &blob->parts, &other->parts);
+	return r ? r : ROWS_MERGE(wait_kind, &blob->waits, &other->waits);
+}
+
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other)
 {
 	size_t at = 0;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < other->figures.n; i++)
+	for (size_t i = 0; r == 0 && i < other->figures.n; i++, at++) /* each key is there once */
 		r = figures_add_from(blob, at, &other->figures.items[i], &at);
-	r = r ? r : ROWS_MERGE(behind_kind, &blob->behind, &other->behind);
-	r = r ? r : ROWS_MERGE(part_kind, &blob->parts, &other->parts);
-	return r ? r : ROWS_MERGE(wait_kind, &blob->waits, &other->waits);
+	return r ? r : accounts_merge(blob, other);
 }
 
 int figures_blob_take(struct figures_blob *blob, struct figures_blob *other)
 {
-	struct figures_blob empty = *blob;
+	size_t at = 0;
+	int r = 0;
 
-	if (figures_blob_rows(blob) > 0)
-		return figures_blob_merge(blob, other);
-	*blob = *other;
-	*other = empty;
-	return 0;
+	for (size_t i = 0; r == 0 && i < other->figures.n; i++, at++) /* each key is there once */
+		r = figures_take_from(blob, at, &other->figures.items[i], &at);
+	return r ? r : accounts_merge(blob, other);
 }
 
 #define IS_SORTED(list, compare)                                                                                       \

@@ -8,27 +8,28 @@
 
 typedef ARRAY(uint64_t) number_list;
 
-static int order_largest(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x < y) - (x > y);
-}
-
 /*
- * The `most` largest numbers are kept. Return: the smallest of these.
+ * The `most` largest numbers are kept. Return: the smallest of these, found byte by byte from the highest.
  * @ret_equal: number of kept numbers that are equal to it; further equal numbers are not kept
  */
-static uint64_t least_kept(number_list *numbers, size_t most, size_t *ret_equal)
+static uint64_t least_kept(const number_list *numbers, size_t most, size_t *ret_equal)
 {
-	uint64_t least;
-	size_t n = 0;
+	uint64_t least = 0, known = 0; /* its bytes so far, and which bits these are */
 
-	qsort(numbers->items, numbers->n, sizeof(*numbers->items), order_largest);
-	least = numbers->items[most - 1];
-	while (n < most && numbers->items[most - 1 - n] == least)
-		n++;
-	*ret_equal = n;
+	for (unsigned int shift = 64; shift > 0;) {
+		size_t counts[UINT8_MAX + 1] = { 0 };
+		unsigned int byte = UINT8_MAX;
+
+		shift -= 8;
+		for (size_t i = 0; i < numbers->n; i++)
+			if ((numbers->items[i] & known) == least)
+				counts[numbers->items[i] >> shift & UINT8_MAX]++;
+		for (; counts[byte] < most; byte--)
+			most -= counts[byte];
+		least |= (uint64_t)byte << shift;
+		known |= (uint64_t)UINT8_MAX << shift;
+	}
+	*ret_equal = most;
 	return least;
 }
 
@@ -73,6 +74,8 @@ static int waits_fold(struct figures_blob *blob, size_t from, size_t to, size_t 
 {
 	number_list numbers = { .items = NULL };
 	struct stored_wait *waits = blob->waits.items;
+	uint32_t tid = 0; /* of the wait before: waits are sorted by thread */
+	bool is_tid_folded = false;
 	uint64_t least = 0;
 	size_t equal = SIZE_MAX;
 	int r = 0;
@@ -94,9 +97,12 @@ static int waits_fold(struct figures_blob *blob, size_t from, size_t to, size_t 
 						     .class = w->class,
 						     .kind = w->kind,
 						     .is_meanwhile = w->is_meanwhile } };
-		bool is_sum = wait_is_sum(&waits[i]);
-		bool is_folded = !w->is_meanwhile && thread_is_folded(blob, sum.process, w->tid);
+		bool is_sum = wait_is_sum(&waits[i]), is_folded;
 
+		if (w->tid != tid)
+			is_tid_folded = thread_is_folded(blob, sum.process, w->tid);
+		tid = w->tid;
+		is_folded = !w->is_meanwhile && is_tid_folded;
 		if (is_folded)
 			sum.wait.tid = 0;
 		if (is_sum ? !is_folded : is_kept(w->ns, least, &equal))

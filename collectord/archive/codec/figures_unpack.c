@@ -79,10 +79,13 @@ static int figures_unpack(struct figures_unpacker *u, enum figures_column id, ui
 	return column_unpack(u->columns, &u->index, (uint8_t)id, NULL, most, values, n);
 }
 
-/* Reads one column, each value into a row of n. */
+/* Reads one column, each value into a row of n. Rows are zero before, as are the values of an absent column. */
 #define UNPACK_ROWS(rows, n_rows, row, id, most, set)                                                                  \
 	do {                                                                                                           \
-		int unpack_r_ = figures_unpack(u, id, most, u->values, n_rows);                                        \
+		int unpack_r_;                                                                                         \
+		if (!column_is_there(&u->index, id))                                                                   \
+			break;                                                                                         \
+		unpack_r_ = figures_unpack(u, id, most, u->values, n_rows);                                            \
 		if (unpack_r_ < 0)                                                                                     \
 			return unpack_r_;                                                                              \
 		for (size_t i = 0; i < (n_rows); i++) {                                                                \
@@ -191,11 +194,13 @@ static int unpack_histograms(struct figures_unpacker *u)
 static int unpack_totals(struct figures_unpacker *u)
 {
 	struct column_context context = { .bounds = NULL };
-	int r;
+	int r = figures_unpack(u, FIGURES_MAX, UINT64_MAX, u->values, u->n);
 
-	UNPACK_FIGURES(FIGURES_MAX, UINT64_MAX,
-		       f->figures.max_ns = figures_max_guess(&f->figures.durations) + varint_unfold(value));
-	r = room_for(&u->bounds, u->n, 1);
+	for (size_t i = 0; i < u->n && r == 0; i++)
+		u->figures[i].figures.max_ns =
+			figures_max_guess(&u->figures[i].figures.durations) + varint_unfold(u->values[i]);
+	if (r == 0)
+		r = room_for(&u->bounds, u->n, 1);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < u->n; i++)

@@ -18,7 +18,9 @@ struct process_accounts {
 	ARRAY(struct account) accounts; /* sorted by tid; the sum of several threads (tid 0) comes first */
 	ARRAY(uint64_t) lost_ns;	/* lost time of each account */
 	ARRAY(uint64_t) own_lost_ns;	/* lost_ns without waits for a lock between calls */
-	ARRAY(struct account_wait) waits;
+	const struct read_wait *waits;
+	size_t n_waits;
+	ARRAY(struct account_wait) own_waits; /* copies, made when one of its threads is told */
 	ARRAY(struct behind_figures) behind;
 };
 
@@ -49,7 +51,7 @@ static void work_done(struct accounts_work *work)
 		ARRAY_DONE(&p->accounts);
 		ARRAY_DONE(&p->lost_ns);
 		ARRAY_DONE(&p->own_lost_ns);
-		ARRAY_DONE(&p->waits);
+		ARRAY_DONE(&p->own_waits);
 		ARRAY_DONE(&p->behind);
 	}
 	ARRAY_DONE(&work->processes);
@@ -141,9 +143,11 @@ static int processes_split(struct accounts_work *work, const struct read_window 
 			break;
 		p = &work->processes.items[work->processes.n - 1];
 		r = threads_add(work->query, p);
-		for (; wait < window->waits.n && window->waits.items[wait].process->id <= id && r == 0; wait++)
-			if (window->waits.items[wait].process->id == id)
-				r = ARRAY_PUSH(&p->waits, window->waits.items[wait].wait);
+		while (wait < window->waits.n && window->waits.items[wait].process->id < id)
+			wait++;
+		p->waits = window->waits.items + wait;
+		for (; wait < window->waits.n && window->waits.items[wait].process->id == id; wait++)
+			p->n_waits++;
 		for (; behind < window->behind.n && window->behind.items[behind].process->id <= id && r == 0;
 		     behind++) {
 			const struct read_behind *b = &window->behind.items[behind];
@@ -262,10 +266,21 @@ static void parts_keep(const struct accounts_work *work, Ingero__V1__Account *me
 	message->n_parts = n;
 }
 
+/* Return: 0 or -ENOMEM */
+static int waits_copy(struct process_accounts *p)
+{
+	int r = 0;
+
+	for (size_t i = p->own_waits.n; i < p->n_waits && r == 0; i++)
+		r = ARRAY_PUSH(&p->own_waits, *p->waits[i].wait);
+	return r;
+}
+
 static Ingero__V1__Account *chosen_message(const struct accounts_work *work, const struct chosen *c,
 					   struct arena *arena)
 {
-	const struct process_accounts *p = &work->processes.items[c->process];
+	struct process_accounts *p = &work->processes.items[c->process];
+	bool has_waits = waits_copy(p) == 0;
 	const struct account_process process = {
 		.pid = p->process->pid,
 		.uid = p->process->uid,
@@ -273,15 +288,16 @@ static Ingero__V1__Account *chosen_message(const struct accounts_work *work, con
 		.program = &p->process->program,
 		.accounts = p->accounts.items,
 		.n_accounts = p->accounts.n,
-		.waits = p->waits.items,
-		.n_waits = p->waits.n,
+		.waits = p->own_waits.items,
+		.n_waits = p->own_waits.n,
 		.behind = p->behind.items,
 		.n_behind = p->behind.n,
 		.op_name = stored_op_name,
 		.may_name = reader_may_name,
 		.data = work->job,
 	};
-	Ingero__V1__Account *message = account_to_message(&process, &p->accounts.items[c->account], arena);
+	Ingero__V1__Account *message =
+		has_waits ? account_to_message(&process, &p->accounts.items[c->account], arena) : NULL;
 
 	if (message && p->process->tells_node) {
 		message->node_told_case = INGERO__V1__ACCOUNT__NODE_TOLD_NODE;

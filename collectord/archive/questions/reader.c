@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <malloc.h>
+#include <sys/mman.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +187,7 @@ static void file_label(struct reader_file *file)
 	const char *slash = strrchr(file->path, '/');
 
 	(void)snprintf(file->name, sizeof(file->name), "%s", slash ? slash + 1 : file->path);
-	utf8_scrub(file->name);
+	(void)utf8_scrub(file->name);
 }
 
 /* Return: 0 or -ECANCELED */
@@ -204,17 +205,32 @@ static int paths_receive(void)
 }
 
 #define KEPT_BYTES (32 << 20)
+#define HUGE_BYTES (8 << 20)
+
+/*
+ * Memory of one row of figures is taken again for the next: the kernel would have to clear it each time. What most
+ * answers take comes in huge pages, where the machine has them, and is only there once it is used. All is far below
+ * what a reader may take.
+ */
+static void heap_prepare(void)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from;
+	char *heap;
+
+	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	heap = malloc(HUGE_BYTES);
+	from = ((uintptr_t)heap + page - 1) & ~(page - 1);
+	if (heap)
+		(void)madvise((void *)from, HUGE_BYTES - page, MADV_HUGEPAGE);
+	free(heap);
+}
 
 static int reader_prepare(void)
 {
 	int r;
 
-	/*
-	 * Memory of one row of figures is taken again for the next: the kernel would have to clear it each time. Both
-	 * are far below what a reader may take.
-	 */
-	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
-	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	heap_prepare();
 	late_prime(); /* before the paths, which may come later (children/spare.h) */
 	r = paths_receive();
 	if (r < 0)

@@ -107,9 +107,12 @@ typedef int (*own_blob_func)(struct own_file *own, struct figures_blob *blob, ui
 /** own_blobs() - rows that cover a window, in order of time; @coarsely: the coarsest that do, in any order */
 int own_blobs(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely, own_blob_func func,
 	      void *data);
-/** own_wait_show(), own_behind_show() - change a row to what the caller may see of it; its process stays the file's */
-void own_wait_show(const struct own_file *own, struct account_wait *wait);
-void own_behind_show(const struct own_file *own, struct stored_behind *behind);
+/**
+ * own_wait_show(), own_behind_show() - change a row to what the caller may see of it; its process stays the file's
+ * Return: whether its key changed
+ */
+bool own_wait_show(const struct own_file *own, struct account_wait *wait);
+bool own_behind_show(const struct own_file *own, struct stored_behind *behind);
 struct window_sum;
 int own_window_add(struct own_file *own, struct window_sum *sum);
 int own_buckets(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data);

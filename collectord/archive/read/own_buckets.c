@@ -30,32 +30,49 @@ static void waker_hide(struct account_wait *wait)
 	memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
 }
 
-void own_wait_show(const struct own_file *own, struct account_wait *wait)
+/* Ends a text of a file. Return: whether it had no end */
+static bool text_end(char *text, size_t n)
 {
+	bool had_none = text[n - 1] != '\0';
+
+	text[n - 1] = '\0';
+	return had_none;
+}
+
+bool own_wait_show(const struct own_file *own, struct account_wait *wait)
+{
+	bool is_changed = false;
+
 	if (own->is_one_of_several && wait->op) {
 		const struct read_op *op = own_op(own, wait->op);
 
 		wait->op = op ? op->id : UINT32_MAX;
+		is_changed = true;
 	}
-	if (wait->waker_tgid && !read_scope_names(&own->scope, wait->waker_uid, wait->is_waker_guarded))
+	if (wait->waker_tgid && !read_scope_names(&own->scope, wait->waker_uid, wait->is_waker_guarded)) {
 		waker_hide(wait);
-	wait->waker_comm[sizeof(wait->waker_comm) - 1] = '\0';
-	utf8_scrub(wait->waker_comm);
-	wait->name[sizeof(wait->name) - 1] = '\0';
-	wait->device_name[sizeof(wait->device_name) - 1] = '\0';
+		is_changed = true;
+	}
+	is_changed |= text_end(wait->waker_comm, sizeof(wait->waker_comm));
+	is_changed |= utf8_scrub(wait->waker_comm);
+	is_changed |= text_end(wait->name, sizeof(wait->name));
+	return is_changed | text_end(wait->device_name, sizeof(wait->device_name));
 }
 
-void own_behind_show(const struct own_file *own, struct stored_behind *behind)
+bool own_behind_show(const struct own_file *own, struct stored_behind *behind)
 {
+	bool is_changed = false;
+
 	if (!read_scope_names(&own->scope, behind->uid, behind->is_guarded)) {
 		behind->tgid = 0;
 		memset(behind->comm, 0, sizeof(behind->comm));
+		is_changed = true;
 	}
-	behind->comm[sizeof(behind->comm) - 1] = '\0';
-	utf8_scrub(behind->comm);
+	is_changed |= text_end(behind->comm, sizeof(behind->comm));
+	return is_changed | utf8_scrub(behind->comm);
 }
 
-static int accounts_fill(struct own_file *own, const struct figures_blob *blob, struct bucket_rows *rows)
+static int accounts_fill(struct own_file *own, struct figures_blob *blob, struct bucket_rows *rows)
 {
 	int r = 0;
 
@@ -73,19 +90,19 @@ static int accounts_fill(struct own_file *own, const struct figures_blob *blob, 
 			r = ARRAY_PUSH(&rows->parts, row);
 	}
 	for (size_t i = 0; i < blob->waits.n && r == 0; i++) {
-		const struct stored_wait *w = &blob->waits.items[i];
+		struct stored_wait *w = &blob->waits.items[i];
 		struct read_wait row = { .process = own_process(own, w->process),
 					 .op = own_op(own, w->wait.op),
-					 .wait = w->wait };
+					 .wait = &w->wait };
 
-		own_wait_show(own, &row.wait);
+		(void)own_wait_show(own, &w->wait);
 		if (row.process)
 			r = ARRAY_PUSH(&rows->waits, row);
 	}
 	return r;
 }
 
-static int bucket_fill(struct own_file *own, const struct figures_blob *blob, struct bucket_rows *rows)
+static int bucket_fill(struct own_file *own, struct figures_blob *blob, struct bucket_rows *rows)
 {
 	int r = 0;
 
@@ -103,7 +120,7 @@ static int bucket_fill(struct own_file *own, const struct figures_blob *blob, st
 		struct stored_behind b = blob->behind.items[i];
 		struct read_behind row;
 
-		own_behind_show(own, &b);
+		(void)own_behind_show(own, &b);
 		row = (struct read_behind){ .process = own_process(own, b.process),
 					    .tgid = b.tgid,
 					    .uid = b.uid,

@@ -42,6 +42,16 @@ static int piece_compare(const void *a, const void *b)
 	return (x->t0 > y->t0) - (x->t0 < y->t0);
 }
 
+/* Rows mostly come in order. */
+static void pieces_sort(struct pieces *list, int (*compare)(const void *, const void *))
+{
+	for (size_t i = 1; i < list->n; i++)
+		if (compare(&list->items[i - 1], &list->items[i]) > 0) {
+			qsort(list->items, list->n, sizeof(*list->items), compare);
+			return;
+		}
+}
+
 static int piece_compare_time(const void *a, const void *b)
 {
 	const struct piece *x = a, *y = b;
@@ -116,8 +126,7 @@ static void replaced_drop(struct pieces *list)
 		if (!list->items[i].is_replaced)
 			list->items[n++] = list->items[i];
 	list->n = n;
-	if (n)
-		qsort(list->items, n, sizeof(*list->items), piece_compare);
+	pieces_sort(list, piece_compare);
 }
 
 /* Load the times of damaged rows. */
@@ -213,8 +222,7 @@ static void spans_find(struct pieces *list)
 {
 	size_t end;
 
-	if (list->n)
-		qsort(list->items, list->n, sizeof(*list->items), piece_compare_boot_time);
+	pieces_sort(list, piece_compare_boot_time);
 	for (size_t first = 0; first < list->n; first = end) {
 		const struct piece *f = &list->items[first];
 		uint64_t to = f->to_unix;
@@ -273,8 +281,7 @@ static int pieces_choose(struct own_file *own, uint64_t from_unix_ns, uint64_t t
 
 	for (size_t i = 0; i < ARRAY_SIZE(levels) && r == 0; i++) {
 		r = level_load(own, levels[i], from, to, &rows[i]);
-		if (rows[i].n)
-			qsort(rows[i].items, rows[i].n, sizeof(*rows[i].items), piece_compare);
+		pieces_sort(&rows[i], piece_compare);
 		if (r == 0)
 			r = coarse_merge(list, &rows[i], &damaged, REPLACE_INCOMPLETE);
 	}
@@ -322,8 +329,7 @@ int own_blobs(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, 
 	if (r == 0)
 		r = pieces_choose(own, from_unix_ns, to_unix_ns, coarsely, &list);
 	/* A sum needs no order in time; reading owner by owner keeps the sums in the CPU cache. */
-	if (list.n)
-		qsort(list.items, list.n, sizeof(*list.items), coarsely ? piece_compare : piece_compare_time);
+	pieces_sort(&list, coarsely ? piece_compare : piece_compare_time);
 	for (size_t i = 0; i < list.n && r == 0; i++)
 		r = piece_read(own, decoder, s, &list.items[i], func, data);
 	ARRAY_DONE(&list);

@@ -235,7 +235,8 @@ struct read_part {
 struct read_wait {
 	const struct read_process *process;
 	const struct read_op *op; /* NULL: between calls */
-	struct account_wait wait; /* .op: row of table op; .waker_tgid: READ_PID_HIDDEN: hidden from the caller */
+	/* Borrowed of the window or bucket. op: row of table op; waker_tgid: READ_PID_HIDDEN: hidden from the caller */
+	const struct account_wait *wait;
 };
 struct read_window {
 	uint64_t from_unix_ns; /* time that the figures cover: bucket bounds nearest to the requested bounds */
@@ -244,6 +245,7 @@ struct read_window {
 	ARRAY(struct read_behind) behind;
 	ARRAY(struct read_part) parts;
 	ARRAY(struct read_wait) waits;
+	ARRAY(struct figures_blob) sums; /* that have the waits */
 };
 void read_window_done(struct read_window *window);
 /**

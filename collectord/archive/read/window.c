@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Figures of a window: the sum of its buckets. */
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "archive/read/window.h"
 
-#define FOLD_LEAST 4096 /* the sum is not folded while it has at most so many rows of accounts */
+/* A process's rows of accounts are folded when so many were added. */
+#define FOLD_LEAST (4 * FIGURES_WAITS_MOST)
 
 bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
 {
@@ -16,14 +17,100 @@ bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
 	return n_pids == 0;
 }
 
-int window_sum_fold(struct window_sum *sum)
+/* The process's rows of a sum, created if missing. Return: borrowed until the next call; NULL without memory */
+static struct window_process *sum_process(struct window_sum *sum, uint32_t process)
 {
-	int r;
+	struct window_process *items = sum->processes.items, fresh = { .process = process, .fold_at = FOLD_LEAST };
+	size_t at = SORTED_PLACE(sum->processes.n, i, items[i].process < process);
 
-	if (sum->blob.parts.n + sum->blob.waits.n <= sum->fold_at)
-		return 0;
-	r = figures_blob_fold(&sum->blob);
-	sum->fold_at = 2 * (sum->blob.parts.n + sum->blob.waits.n) + FOLD_LEAST;
+	if (at == sum->processes.n || items[at].process != process) {
+		if (ARRAY_PUSH(&sum->processes, fresh) < 0)
+			return NULL;
+		items = sum->processes.items;
+		memmove(items + at + 1, items + at, (sum->processes.n - 1 - at) * sizeof(*items));
+		items[at] = fresh;
+	}
+	return &items[at];
+}
+
+static void window_sum_done(struct window_sum *sum)
+{
+	for (size_t i = 0; i < sum->processes.n; i++)
+		figures_blob_done(&sum->processes.items[i].blob);
+	ARRAY_DONE(&sum->processes);
+	ARRAY_DONE(&sum->fresh);
+}
+
+/* Moves the rows of a process from the beginning of `rest`, which is sorted, to `ret`; both borrow the rows. */
+#define ROWS_TAKE(ret, rest, process_)                                                                                 \
+	do {                                                                                                           \
+		(ret)->items = (rest)->items;                                                                          \
+		for ((ret)->n = 0; (ret)->n < (rest)->n && (rest)->items[(ret)->n].process == (process_);)             \
+			(ret)->n++;                                                                                    \
+		(rest)->items += (ret)->n;                                                                             \
+		(rest)->n -= (ret)->n;                                                                                 \
+	} while (0)
+
+#define FIRST_PROCESS(list) ((list)->n ? (list)->items[0].process : UINT32_MAX)
+
+static size_t accounts_rows(const struct window_process *p)
+{
+	return p->blob.parts.n + p->blob.waits.n;
+}
+
+static int process_fold(struct window_process *p)
+{
+	int r = accounts_rows(p) == p->n_folded ? 0 : figures_blob_fold(&p->blob);
+
+	ARRAY_FIT(&p->blob.waits);
+	p->n_folded = accounts_rows(p);
+	p->fold_at = p->n_folded + FOLD_LEAST;
+	return r;
+}
+
+static int process_rows_add(struct window_sum *sum, uint32_t process, struct figures_blob *rows)
+{
+	struct window_process *p = sum_process(sum, process);
+	int r = p ? figures_blob_take(&p->blob, rows) : -ENOMEM;
+
+	if (r == 0 && accounts_rows(p) > p->fold_at)
+		r = process_fold(p);
+	return r ? r : ARRAY_PUSH(&sum->fresh, process);
+}
+
+/* Rows come owner by owner: another owner's processes are not added to again, and their memory serves the next. */
+static int fresh_fold(struct window_sum *sum, uint32_t next_process)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < sum->fresh.n; i++)
+		if (sum->fresh.items[i] == next_process)
+			next_process = UINT32_MAX;
+	for (size_t i = 0; i < sum->fresh.n && next_process != UINT32_MAX && r == 0; i++)
+		r = process_fold(sum_process(sum, sum->fresh.items[i]));
+	sum->fresh.n = 0;
+	return r;
+}
+
+int window_sum_add(struct window_sum *sum, struct figures_blob *blob)
+{
+	struct figures_blob rest = *blob;
+	int r = 0;
+
+	for (bool is_first = true; r == 0 && figures_blob_rows(&rest); is_first = false) {
+		uint32_t process = MIN(MIN(FIRST_PROCESS(&rest.figures), FIRST_PROCESS(&rest.behind)),
+				       MIN(FIRST_PROCESS(&rest.parts), FIRST_PROCESS(&rest.waits)));
+		struct figures_blob rows = { .figures = { .items = NULL } };
+
+		if (is_first)
+			r = fresh_fold(sum, process);
+		ROWS_TAKE(&rows.figures, &rest.figures, process);
+		ROWS_TAKE(&rows.behind, &rest.behind, process);
+		ROWS_TAKE(&rows.parts, &rest.parts, process);
+		ROWS_TAKE(&rows.waits, &rest.waits, process);
+		if (r == 0)
+			r = process_rows_add(sum, process, &rows);
+	}
 	return r;
 }
 
@@ -35,14 +122,18 @@ void read_window_done(struct read_window *window)
 	ARRAY_DONE(&window->behind);
 	ARRAY_DONE(&window->parts);
 	ARRAY_DONE(&window->waits);
+	for (size_t i = 0; i < window->sums.n; i++)
+		figures_blob_done(&window->sums.items[i]);
+	ARRAY_DONE(&window->sums);
 }
 
-static int window_take_accounts(struct store_reader *reader, const struct window_sum *sum, struct read_window *window)
+static int window_take_accounts(struct store_reader *reader, const struct figures_blob *blob,
+				struct read_window *window)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < sum->blob.parts.n && r == 0; i++) {
-		const struct stored_part *p = &sum->blob.parts.items[i];
+	for (size_t i = 0; i < blob->parts.n && r == 0; i++) {
+		const struct stored_part *p = &blob->parts.items[i];
 		struct read_part row = { .process = store_reader_process(reader, p->process),
 					 .op = store_reader_op(reader, p->op),
 					 .ns = p->ns,
@@ -53,23 +144,23 @@ static int window_take_accounts(struct store_reader *reader, const struct window
 
 		r = ARRAY_PUSH(&window->parts, row);
 	}
-	for (size_t i = 0; i < sum->blob.waits.n && r == 0; i++) {
-		const struct stored_wait *w = &sum->blob.waits.items[i];
+	for (size_t i = 0; i < blob->waits.n && r == 0; i++) {
+		const struct stored_wait *w = &blob->waits.items[i];
 		struct read_wait row = { .process = store_reader_process(reader, w->process),
 					 .op = store_reader_op(reader, w->wait.op),
-					 .wait = w->wait };
+					 .wait = &w->wait };
 
 		r = ARRAY_PUSH(&window->waits, row);
 	}
 	return r;
 }
 
-static int window_take(struct store_reader *reader, struct window_sum *sum, struct read_window *window)
+static int window_take_figures(struct store_reader *reader, struct figures_blob *blob, struct read_window *window)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < sum->blob.figures.n && r == 0; i++) {
-		struct stored_figures *f = &sum->blob.figures.items[i];
+	for (size_t i = 0; i < blob->figures.n && r == 0; i++) {
+		struct stored_figures *f = &blob->figures.items[i];
 		struct read_figures row = { .process = store_reader_process(reader, f->process),
 					    .op = store_reader_op(reader, f->op),
 					    .measured = f->measured,
@@ -79,8 +170,8 @@ static int window_take(struct store_reader *reader, struct window_sum *sum, stru
 		if (r == 0)
 			f->figures = (struct op_figures){ .durations = HISTOGRAM_INIT }; /* owned by the window */
 	}
-	for (size_t i = 0; i < sum->blob.behind.n && r == 0; i++) {
-		const struct stored_behind *b = &sum->blob.behind.items[i];
+	for (size_t i = 0; i < blob->behind.n && r == 0; i++) {
+		const struct stored_behind *b = &blob->behind.items[i];
 		struct read_behind row = { .process = store_reader_process(reader, b->process),
 					   .tgid = b->tgid,
 					   .uid = b->uid,
@@ -88,31 +179,43 @@ static int window_take(struct store_reader *reader, struct window_sum *sum, stru
 					   .is_between = b->is_between,
 					   .is_guarded = b->is_guarded };
 
-		for (size_t k = 0; k < sizeof(row.comm); k++)
-			row.comm[k] = b->comm[k];
+		memcpy(row.comm, b->comm, sizeof(row.comm));
 		r = ARRAY_PUSH(&window->behind, row);
 	}
-	return r ? r : window_take_accounts(reader, sum, window);
+	return r;
+}
+
+/* The window owns the rows of the process from now on; on failure the sum still does. */
+static int window_take(struct store_reader *reader, struct window_process *p, struct read_window *window)
+{
+	struct figures_blob *blob = &p->blob;
+	int r = process_fold(p);
+
+	if (r == 0)
+		r = window_take_figures(reader, blob, window);
+	if (r == 0)
+		r = window_take_accounts(reader, blob, window);
+	if (r == 0)
+		r = ARRAY_PUSH(&window->sums, *blob);
+	if (r == 0)
+		*blob = (struct figures_blob){ .figures = { .items = NULL } };
+	return r;
 }
 
 int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,
 			size_t n_pids, struct read_window *ret_window)
 {
-	CLEANUP(read_window_done) struct read_window window = { .figures = { .items = NULL } };
+	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
+	CLEANUP(window_sum_done)
 	struct window_sum sum = { .pids = pids,
 				  .n_pids = n_pids,
 				  .from_unix_ns = from_unix_ns,
 				  .to_unix_ns = to_unix_ns,
-				  .fold_at = FOLD_LEAST,
 				  .first_unix_ns = UINT64_MAX };
-	int r;
+	int r = store_reader_window_add(reader, &sum);
 
-	r = store_reader_window_add(reader, &sum);
-	if (r == 0)
-		r = figures_blob_fold(&sum.blob);
-	if (r == 0)
-		r = window_take(reader, &sum, &window);
-	figures_blob_done(&sum.blob);
+	for (size_t i = 0; r == 0 && i < sum.processes.n; i++)
+		r = window_take(reader, &sum.processes.items[i], &window);
 	if (r)
 		return r;
 

@@ -105,7 +105,7 @@ static int accounts_row_add(struct table_list *list, const struct accounts_row *
 static int waits_row_add(struct table_list *list, const struct read_wait *row)
 {
 	const struct read_process *p = row->process;
-	const struct account_wait *w = &row->wait;
+	const struct account_wait *w = row->wait;
 	char name[ACCOUNT_WAIT_NAME_BYTES];
 
 	account_wait_name(w, name);

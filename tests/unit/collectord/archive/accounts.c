@@ -164,7 +164,7 @@ static void window_check(const struct read_window *window, size_t c)
 		CHECK_INT_EQ(name, p->op ? p->op->id : 0, p->class == BLAME_DEVICE ? 3 : 0);
 	}
 	for (size_t i = 0; i < window->waits.n; i++) {
-		const struct account_wait *w = &window->waits.items[i].wait;
+		const struct account_wait *w = window->waits.items[i].wait;
 		bool is_pipe = w->kind == RESOURCE_PIPE, is_told = is_pipe && cases[c].want_waker == LOADER;
 
 		CHECK_INT_EQ(name, w->ns / MS, (is_pipe ? 300 : 40) * s);
@@ -384,8 +384,8 @@ static void fresh_waits(void)
 	}
 	CHECK_INT_EQ("fresh waits, told", window.waits.n, FIGURES_WAITS_MOST + 1);
 	for (size_t i = 0; i < window.waits.n; i++) {
-		ns += window.waits.items[i].wait.ns;
-		count += window.waits.items[i].wait.count;
+		ns += window.waits.items[i].wait->ns;
+		count += window.waits.items[i].wait->count;
 	}
 	CHECK_INT_EQ("fresh waits, their time", ns / MS, 2 * SECONDS * FRESH);
 	CHECK_INT_EQ("fresh waits, their number", count, SECONDS * FRESH);

@@ -311,7 +311,7 @@ static void test_merge(void)
 		}
 }
 
-/* The first rows are moved, more are added. */
+/* The first rows' histograms are moved, more are added. */
 static void test_take(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -322,7 +322,8 @@ static void test_take(void)
 		build(i, 1, &want);
 		build(0, 1, &want);
 		CHECK_INT_EQ(cases[i].name, figures_blob_take(&sum, &first), 0);
-		CHECK_INT_EQ(cases[i].name, figures_blob_rows(&first), 0);
+		for (size_t k = 0; k < first.figures.n; k++)
+			CHECK(cases[i].name, !first.figures.items[k].figures.durations.counts);
 		CHECK_INT_EQ(cases[i].name, figures_blob_take(&sum, &more), 0);
 		check_same(cases[i].name, &sum, &want);
 	}
