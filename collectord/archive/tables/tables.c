@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/op_name.h"
 #include "archive/job.h"
-#include "archive/tables/unknown_op.h"
+#include "archive/tables/op_limit.h"
 #include "archive/foreign/ingero_names.h"
 
 #define OP_NAME_COLLATION "operation"
@@ -140,7 +140,10 @@ void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUN
 
 /* ---- planning ---- */
 
-/* A plan has two letters for each argument: kind of column, operator. Return: the operator; 0: not usable */
+/*
+ * A plan has two letters for each argument: kind of column, operator, which is i for a list of names. Return: the
+ * operator; 0: not usable
+ */
 static char plan_letter(enum table_push push, unsigned char op)
 {
 	bool is_range = push == PUSH_TIME || push == PUSH_DURATION;
@@ -193,6 +196,11 @@ static int table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		letter = push == PUSH_NONE || push == PUSH_NODE ? '\0' : plan_letter(push, c->op);
 		if (!letter || n_plan + 3 > sizeof(plan) || (push == PUSH_OP_NAME && !is_by_name(info, i)))
 			continue;
+		/* Of several names, all are looked for at once, instead of in a pass each. */
+		if (push == PUSH_OP_NAME && sqlite3_vtab_in(info, i, -1)) {
+			(void)sqlite3_vtab_in(info, i, 1);
+			letter = 'i';
+		}
 		plan[n_plan++] = (char)('a' + push);
 		plan[n_plan++] = letter;
 		/* .omit stays 0: SQLite checks the condition again, since the reader's bounds may be wider. */
@@ -273,39 +281,20 @@ static void limit_u32(struct table_limits *limits, bool *has, uint32_t *to, int6
 	*to = (uint32_t)n;
 }
 
-/* Conditions on the operation: source number, number, name. */
-struct op_wish {
-	int64_t source, number;
-	bool has_source, has_number;
-	const char *name;
-	bool name_is_known; /* there is an operation with this name that the caller may know of */
-	struct table_cursor *cursor;
-};
-
-static int op_limit_match(const struct read_op *op, void *data)
-{
-	struct op_wish *wish = data;
-	struct op_number n = table_op_number(wish->cursor->job, op);
-
-	wish->name_is_known |=
-		wish->name && read_op_is_called(op, wish->name) && store_reader_may_know(wish->cursor->job->reader, op);
-	if ((wish->has_source && wish->source != n.source) || (wish->has_number && wish->number != n.number) ||
-	    (wish->name && !read_op_is_called(op, wish->name)))
-		return 0;
-	return ARRAY_PUSH(&wish->cursor->limits.ops, op->id);
-}
-
 static int cursor_limits_set(struct table_cursor *c, const char *plan, sqlite3_value **values)
 {
 	struct table_limits *limits = &c->limits;
-	struct op_wish wish = { .cursor = c };
-	int r;
+	struct op_wish wish = { .name = NULL };
 
 	for (int i = 0; plan[2 * i]; i++) {
 		enum table_push push = (enum table_push)(plan[2 * i] - 'a');
 		char letter = plan[2 * i + 1];
 		int64_t n;
 
+		if (push == PUSH_OP_NAME && letter == 'i') {
+			wish.names = values[i];
+			continue;
+		}
 		if (push == PUSH_OP_NAME) {
 			if (sqlite3_value_type(values[i]) == SQLITE_TEXT)
 				wish.name = (const char *)sqlite3_value_text(values[i]);
@@ -328,11 +317,7 @@ static int cursor_limits_set(struct table_cursor *c, const char *plan, sqlite3_v
 		else if (push == PUSH_OP)
 			wish.has_number = true, wish.number = n;
 	}
-	limits->has_ops = wish.name || wish.has_source || wish.has_number;
-	r = limits->has_ops ? store_reader_ops(c->job->reader, op_limit_match, &wish) : 0;
-	if (r == 0 && wish.name && !wish.name_is_known && !c->job->note[0])
-		unknown_op_say(c->job->reader, wish.name, c->job->note);
-	return r;
+	return op_limit_set(c, &wish);
 }
 
 /* ---- reading rows ---- */
