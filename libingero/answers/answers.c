@@ -21,11 +21,14 @@ static int explain_ask(struct ingero *ingero, const struct ingero_explain_wish *
 
 	request.span = span->from_unix_ns || span->to_unix_ns ? span : NULL;
 	request.n_pids = wish->n_pids;
-	request.pids = (uint32_t *)(uintptr_t)wish->pids; /* the message borrows it, and the id */
+	request.pids = (uint32_t *)(uintptr_t)wish->pids; /* the message borrows it, and texts */
 	request.last_calls = wish->last_calls;
 	request.per_process = wish->per_process;
 	request.operations_max = wish->operations_max;
 	request.without_kept = wish->without_kept;
+	request.without_accounts = wish->without_accounts;
+	if (wish->op_part)
+		request.op_part = (char *)(uintptr_t)wish->op_part;
 	if (wish->id)
 		request.id = (char *)(uintptr_t)wish->id;
 	r = ingero_call(ingero, "ingero.v1.Query.Explain", &request.base, DEADLINE_MS, &reply);

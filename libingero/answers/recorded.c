@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "libingero/answers/host.h"
 #include "libingero/answers/time.h"
 #include "libingero/answers/trace/rows.h"
@@ -22,40 +23,44 @@ static bool is_of_process(const Ingero__V1__Operation *a, const Ingero__V1__Oper
 	return a->pid == b->pid && strcmp(node, other) == 0;
 }
 
-/* Whether the i-th is the first of its process, or of its name. */
-static bool is_first(const Ingero__V1__ExplainReply *whole, size_t i, bool by_name)
+typedef ARRAY(const Ingero__V1__Operation *) operation_list;
+
+/* One operation of each process, or of each name, in order. Return: 0 or -ENOMEM */
+static int operations_distinct(const Ingero__V1__ExplainReply *whole, bool by_name, operation_list *ret)
 {
-	const Ingero__V1__Operation *op = whole->operations[i];
+	int r = 0;
 
-	if (!is_recorded_call(op))
-		return false;
-	for (size_t k = 0; k < i; k++) {
-		const Ingero__V1__Operation *before = whole->operations[k];
+	for (size_t i = 0; i < whole->n_operations && r == 0; i++) {
+		const Ingero__V1__Operation *op = whole->operations[i];
+		bool is_known = !is_recorded_call(op);
 
-		if (is_recorded_call(before) && (by_name ? strcmp(before->op, op->op) == 0 : is_of_process(before, op)))
-			return false;
+		for (size_t k = 0; k < ret->n && !is_known; k++)
+			is_known = by_name ? strcmp(ret->items[k]->op, op->op) == 0 : is_of_process(ret->items[k], op);
+		if (!is_known)
+			r = ARRAY_PUSH(ret, op);
 	}
-	return true;
+	return r;
 }
 
 static void recorded_names_append(const Ingero__V1__ExplainReply *whole, bool by_name, struct buf *out)
 {
-	size_t n = 0;
+	operation_list list = { .items = NULL };
 
-	for (size_t i = 0; i < whole->n_operations; i++) {
-		const Ingero__V1__Operation *op = whole->operations[i];
+	if (operations_distinct(whole, by_name, &list) < 0)
+		out->failed = true;
+	for (size_t i = 0; i < MIN(list.n, NAMES_MOST); i++) {
+		const Ingero__V1__Operation *op = list.items[i];
 
-		if (!is_first(whole, i, by_name) || n++ >= NAMES_MOST)
-			continue;
-		(void)buf_append_text(out, n > 1 ? ", " : "");
+		(void)buf_append_text(out, i ? ", " : "");
 		if (by_name)
 			(void)buf_append_text(out, op->op);
 		else
 			(void)buf_printf(out, "%s (pid %u%s%s)", trace_process_name(op->process_name, op->program).text,
 					 op->pid, op->node_told_case ? " on " : "", op->node_told_case ? op->node : "");
 	}
-	if (n > NAMES_MOST)
-		(void)buf_printf(out, " and %zu more", n - NAMES_MOST);
+	if (list.n > NAMES_MOST)
+		(void)buf_printf(out, " and %zu more", list.n - NAMES_MOST);
+	ARRAY_DONE(&list);
 }
 
 void recorded_processes_append(const Ingero__V1__ExplainReply *whole, struct buf *out)
@@ -86,7 +91,7 @@ static bool has_operation(const Ingero__V1__ExplainReply *whole, const struct re
 		const Ingero__V1__Operation *op = whole->operations[i];
 
 		if (is_recorded_call(op) && (!q->op || strcasecmp(op->op, q->op) == 0) &&
-		    (!q->part || strstr(op->op, q->part)))
+		    (!q->part || strcasestr(op->op, q->part)))
 			return true;
 	}
 	return !q->op && !q->part;

@@ -103,6 +103,7 @@ static int stats_tool_run(const struct tool_call *call, struct answer *answer)
 	Ingero__V1__Span span = window_span(&a->window, 0, clock_now_unix_ns());
 	const struct ingero_explain_wish wish = {
 		.without_kept = true,
+		.without_accounts = true,
 		.from_unix_ns = span.from_unix_ns,
 		.to_unix_ns = span.to_unix_ns,
 		.is_whole = window_is_given(&a->window),

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* graph_frequency: how often each process launches and instantiates CUDA graphs. */
-#include <inttypes.h>
+#include <errno.h>
+#include <stdlib.h>
 
+#include "libingero/render/pb_json.h"
 #include "mcp-server/nothing.h"
+#include "mcp-server/writer.h"
 
 #define GRAPH_ROWS_MOST 1000
+#define GRAPH_PART "Graph"
 #define FREQUENCY_SINCE_NS (60 * NSEC_PER_SEC)
 
 struct frequency_arguments {
@@ -25,7 +29,7 @@ static const struct tool_member frequency_members[] = {
 	NOTHING_MEMBER,
 	{ "meta", "object", "rows, truncated" },
 	{ "columns", "array",
-	  "pid, comm, op_name, calls (exact), seconds (between the first and the last reading), per_s, p99 (ns)" },
+	  "pid, comm, op_name, calls (exact), seconds (of the window, between readings), per_s, p99 (ns)" },
 	{ "data", "array", "Each process and operation on graphs, most calls first" },
 };
 
@@ -33,14 +37,77 @@ static const struct answer_list frequency_lists[] = { { "data", "raise max_token
 							.more = NULL } };
 static const struct answer_shape frequency_shape = { .lists = frequency_lists, .n_lists = ARRAY_SIZE(frequency_lists) };
 
+static int calls_compare(const void *a, const void *b)
+{
+	const Ingero__V1__Operation *x = *(Ingero__V1__Operation *const *)a;
+	const Ingero__V1__Operation *y = *(Ingero__V1__Operation *const *)b;
+
+	return (x->count < y->count) - (x->count > y->count);
+}
+
+static void number_write(struct writer *w, double value)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	pb_json_number(&text, value);
+	writer_raw(w, NULL, buf_text(&text), text.n);
+	w->out->failed |= text.failed;
+}
+
+static void frequency_write(const Ingero__V1__ExplainReply *reply, struct answer *answer)
+{
+	static const char *const columns[] = { "pid", "comm", "op_name", "calls", "seconds", "per_s", "p99" };
+	const Ingero__V1__Window *window = reply->window;
+	double seconds = window ? (double)(window->to_unix_ns - window->from_unix_ns) / NSEC_PER_SEC : 0;
+	struct writer w = { .out = &answer->body };
+
+	if (reply->n_operations)
+		qsort(reply->operations, reply->n_operations, sizeof(*reply->operations), calls_compare);
+	writer_open(&w, NULL, '{');
+	writer_open(&w, "meta", '{');
+	writer_integer(&w, "rows", (int64_t)reply->n_operations);
+	writer_boolean(&w, "truncated", reply->more_operations > 0);
+	writer_close(&w, '}');
+	writer_open(&w, "columns", '[');
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		writer_text(&w, NULL, columns[i]);
+	writer_close(&w, ']');
+	writer_open(&w, "data", '[');
+	for (size_t i = 0; i < reply->n_operations; i++) {
+		const Ingero__V1__Operation *op = reply->operations[i];
+
+		writer_open(&w, NULL, '[');
+		writer_integer(&w, NULL, op->pid);
+		writer_text(&w, NULL, op->process_name);
+		writer_text(&w, NULL, op->op);
+		writer_integer(&w, NULL, (int64_t)op->count);
+		number_write(&w, seconds);
+		number_write(&w, seconds > 0 ? (double)op->count / seconds : 0);
+		writer_integer(&w, NULL, (int64_t)op->p99_ns);
+		writer_close(&w, ']');
+	}
+	writer_close(&w, ']');
+	writer_close(&w, '}');
+}
+
 static int frequency_tool_run(const struct tool_call *call, struct answer *answer)
 {
 	const struct frequency_arguments *a = call->arguments;
+	CLEANUP(ingero_explanation_done) struct ingero_explanation explanation = { .reply = NULL };
 	bool is_of_file = call->rpc->asker->server->db_paths;
-	uint64_t default_ns = is_of_file ? 0 : FREQUENCY_SINCE_NS;
+	struct ingero_explain_wish wish = {
+		.is_whole = true,
+		.pids = a->pids.items,
+		.n_pids = a->pids.n,
+		.per_process = true,
+		.operations_max = GRAPH_ROWS_MOST,
+		.without_kept = true,
+		.without_accounts = true,
+		.op_part = GRAPH_PART,
+	};
 	struct window_wish window = a->window;
 	Ingero__V1__Span span;
-	struct buf sql = BUF_INIT;
+	struct ingero *ingero;
 	int r;
 
 	if (a->window_seconds && window_is_given(&window))
@@ -50,28 +117,26 @@ static int frequency_tool_run(const struct tool_call *call, struct answer *answe
 	r = window_refuse(&window, answer);
 	if (r < 0)
 		return r;
-	(void)buf_append_text(
-		&sql,
-		"SELECT pid, comm, op_name, sum(count) AS calls, (max(bucket_end) - min(bucket)) / 1e9 AS seconds, "
-		"sum(count) * 1e9 / (max(bucket_end) - min(bucket)) AS per_s, max(p99) AS p99 FROM event_aggregates "
-		"WHERE op_name LIKE '%Graph%'");
-	if (a->pids.n)
-		(void)buf_printf(&sql, " AND pid = %u", a->pids.items[0]);
-	window_sql_append(&window, default_ns, "bucket", &sql);
-	(void)buf_append_text(&sql, " GROUP BY 1, 2, 3 ORDER BY calls DESC");
-	r = tool_delegate_sql(call, buf_text(&sql), GRAPH_ROWS_MOST, answer);
-	buf_done(&sql);
+	span = window_span(&window, is_of_file ? 0 : FREQUENCY_SINCE_NS, clock_now_unix_ns());
+	wish.from_unix_ns = span.from_unix_ns;
+	wish.to_unix_ns = span.to_unix_ns;
+	ingero = tool_connect(call, answer);
+	if (!ingero)
+		return -EINVAL;
+	r = tool_asked(ingero, ingero_explain(ingero, &wish, &explanation), answer);
 	if (r < 0)
 		return r;
-	span = window_span(&window, default_ns, clock_now_unix_ns());
-	return nothing_write_rows(call,
-				  &(struct nothing){ .tool = "graph_frequency",
-						     .from_unix_ns = span.from_unix_ns,
-						     .to_unix_ns = span.to_unix_ns,
-						     .pids = &a->pids,
-						     .part = "Graph",
-						     .is_of_file = is_of_file },
-				  answer);
+	frequency_write(explanation.reply, answer);
+	if (explanation.reply->n_operations)
+		return 0;
+	return nothing_write(ingero,
+			     &(struct nothing){ .tool = "graph_frequency",
+						.from_unix_ns = span.from_unix_ns,
+						.to_unix_ns = span.to_unix_ns,
+						.pids = &a->pids,
+						.part = GRAPH_PART,
+						.is_of_file = is_of_file },
+			     answer);
 }
 
 const struct tool tool_graph_frequency = {

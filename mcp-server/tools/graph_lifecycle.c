@@ -44,8 +44,7 @@ static int lifecycle_tool_run(const struct tool_call *call, struct answer *answe
 		return r;
 	(void)buf_printf(&sql,
 			 "SELECT timestamp, op_name, duration, arg0 AS graph, ret_code, tid FROM events WHERE pid = %u "
-			 "AND op_name "
-			 "LIKE '%%Graph%%'",
+			 "AND op_name IN (SELECT description FROM ops WHERE description LIKE '%%Graph%%')",
 			 a->pids.items[0]);
 	window_sql_append(&a->window, default_ns, "timestamp", &sql);
 	(void)buf_append_text(&sql, " ORDER BY timestamp");

@@ -15,6 +15,20 @@ import books  # noqa: E402
 import books_of  # noqa: E402
 import ingero  # noqa: E402
 import kept  # noqa: E402
+import mcp  # noqa: E402
+
+
+def tools(check, programs, db, pid, counted):
+    """The two tools about graphs: exact counts of each operation, and the calls one by one."""
+    graphs = {op: n for op, n in counted.items() if "Graph" in op and n}
+    with mcp.Client([programs.path("ingero-mcp"), "--db", db], mcp.LEGACY[0]) as client:
+        client.greet()
+        frequency, lifecycle = client.call("graph_frequency", max_tokens=50000).json, client.call("graph_lifecycle", pid=pid, max_tokens=50000).json
+    rows = [dict(zip(frequency["columns"], row)) for row in frequency["data"]]
+    check("graph_frequency has each operation, counted exactly", {row["op_name"]: row["calls"] for row in rows} == graphs, rows, graphs)
+    check("and its rate", all(row["pid"] == pid and abs(row["per_s"] * row["seconds"] - row["calls"]) < 0.01 for row in rows), rows)
+    names = {row[lifecycle["columns"].index("op_name")] for row in lifecycle["data"]}
+    check("graph_lifecycle has calls of these alone", names and names <= set(graphs), names, graphs)
 
 
 def main(build):
@@ -25,8 +39,10 @@ def main(build):
     known = books_of.known_operations(HERE.parents[1] / "bpf" / "ops.def")
     with tempfile.TemporaryDirectory(prefix="ingero-") as directory:
         prefix = os.path.join(directory, "books")
-        trace = ingero.trace(programs, "--record", "all", environment={"INGERO_STANDIN_BOOKS": prefix},
+        db = os.path.join(directory, "graphs.db")
+        trace = ingero.trace(programs, "--record", "all", "--db", db, environment={"INGERO_STANDIN_BOOKS": prefix},
                              command=[programs.path("unit_workloads_graphs"), os.path.dirname(programs.library("libcuda.so.1"))])
+        tools(check, programs, db, trace.events[0]["pid"], trace.counts())
         called = {name: entries for name, (entries, _) in books.total(books.read(prefix)).items()}
     made = {op: n for op, n in books_of.operations([{"function": name, "entries": n} for name, n in called.items()], known).items() if n}
     check("the program is content", trace.status == 0, trace.status, trace.stderr[-500:])

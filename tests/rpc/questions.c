@@ -69,6 +69,8 @@ static void explain_last_fill(union question_request *q, const struct subject *s
 	q->explain.findings_max = 2;
 	q->explain.operations_max = 2;
 	q->explain.without_kept = true;
+	q->explain.without_accounts = true;
+	q->explain.op_part = "Launch";
 }
 
 static void explain_all_fill(union question_request *q, const struct subject *subject)
@@ -287,6 +289,8 @@ static const char *const known_fields[] = {
 	EXPLAIN " findings_max",
 	EXPLAIN " operations_max",
 	EXPLAIN " without_kept",
+	EXPLAIN " without_accounts",
+	EXPLAIN " op_part",
 	BLAME " span",
 	BLAME " pids",
 	BLAME " op",

@@ -199,6 +199,8 @@ int figures_blob_encode(const struct figures_blob *blob, struct buf *out, uint32
 struct figures_decoder; /* decompression context, kept between blobs */
 int figures_decoder_new(struct figures_decoder **ret_decoder);
 void figures_decoder_free(struct figures_decoder *decoder);
+/** figures_decoder_skip_accounts() - from now on blobs are decoded without parts and waits */
+void figures_decoder_skip_accounts(struct figures_decoder *decoder);
 /** figures_decode() - decode a blob. Return: 0, -EBADMSG for damage, -ENOTSUP, -ENOMEM */
 int figures_decode(struct figures_decoder *decoder, const void *data, size_t n, uint32_t crc,
 		   struct figures_blob *ret_blob);

@@ -11,6 +11,7 @@
 
 struct figures_decoder {
 	struct column_unpacker *columns;
+	bool skips_accounts;
 };
 
 int figures_decoder_new(struct figures_decoder **ret_decoder)
@@ -31,6 +32,11 @@ void figures_decoder_free(struct figures_decoder *d)
 		return;
 	column_unpacker_free(d->columns);
 	free(d);
+}
+
+void figures_decoder_skip_accounts(struct figures_decoder *decoder)
+{
+	decoder->skips_accounts = true;
 }
 
 struct figures_unpacker {
@@ -332,7 +338,7 @@ static int unpack_waits(struct figures_unpacker *u)
 }
 
 /* The head before the columns; sets u's counts and makes room for as many rows. */
-static int unpack_head(struct figures_unpacker *u, struct varint_reader *reader)
+static int unpack_head(struct figures_unpacker *u, struct varint_reader *reader, bool skips_accounts)
 {
 	const uint8_t *format = varint_get_bytes(reader, 1);
 	uint64_t n[4] = { 0 };
@@ -347,6 +353,8 @@ static int unpack_head(struct figures_unpacker *u, struct varint_reader *reader)
 		if (reader->failed || n[i] > FIGURES_ROWS_MAX)
 			return -EBADMSG;
 	}
+	if (skips_accounts)
+		n[2] = n[3] = 0;
 	r = room_for(&u->values, MAX(MAX(n[0], n[1]), MAX(n[2], n[3])), sizeof(*u->values));
 	if (r == 0)
 		r = room_for(&u->figures, n[0], sizeof(*u->figures));
@@ -382,16 +390,16 @@ int figures_decode(struct figures_decoder *decoder, const void *data, size_t n, 
 	if (n == 0 || codec_crc(data, n) != crc)
 		return -EBADMSG;
 	reader.end += n;
-	r = unpack_head(&u, &reader);
+	r = unpack_head(&u, &reader, decoder->skips_accounts);
 	if (r == 0)
 		r = column_find(reader.p, (size_t)(reader.end - reader.p), &u.index);
 	if (r == 0)
 		r = unpack_figures(&u);
 	if (r == 0)
 		r = unpack_behind(&u);
-	if (r == 0)
+	if (r == 0 && !decoder->skips_accounts)
 		r = unpack_parts(&u);
-	if (r == 0)
+	if (r == 0 && !decoder->skips_accounts)
 		r = unpack_waits(&u);
 	if (r < 0)
 		return r;

@@ -66,6 +66,13 @@ static size_t operations_most(const Ingero__V1__ExplainRequest *request)
 	return request->operations_max ? MIN(request->operations_max, most) : most;
 }
 
+static bool operation_is_wanted(const Ingero__V1__ExplainRequest *request, const struct read_op *op)
+{
+	if (!request->per_process && !read_op_is_call(op))
+		return false;
+	return !request->op_part[0] || (op && strcasestr(op->name, request->op_part));
+}
+
 static int operations_set(struct explain *e, const struct read_window *window)
 {
 	size_t n = window->figures.n, most = operations_most(e->request);
@@ -75,7 +82,7 @@ static int operations_set(struct explain *e, const struct read_window *window)
 		return -ENOMEM;
 	n = 0;
 	for (size_t i = 0; i < window->figures.n; i++)
-		if (e->request->per_process || read_op_is_call(window->figures.items[i].op))
+		if (operation_is_wanted(e->request, window->figures.items[i].op))
 			order[n++] = &window->figures.items[i];
 	qsort(order, n, sizeof(*order), compare_total);
 
@@ -208,8 +215,8 @@ static int accounts_set(struct explain *e, const struct read_window *window)
 static int figures_set(struct explain *e)
 {
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
-	int r = store_reader_window(e->job->reader, e->figures.from_unix_ns, e->figures.to_unix_ns, e->pids, e->n_pids,
-				    &window);
+	int r = (e->request->without_accounts ? store_reader_figures : store_reader_window)(
+		e->job->reader, e->figures.from_unix_ns, e->figures.to_unix_ns, e->pids, e->n_pids, &window);
 
 	if (r == 0)
 		r = window_set(e, &window);

@@ -104,9 +104,14 @@ int own_count(struct own_file *own, const struct read_filter *filter, uint64_t *
  */
 typedef int (*own_blob_func)(struct own_file *own, struct figures_blob *blob, uint64_t from_unix_ns,
 			     uint64_t to_unix_ns, void *data);
-/** own_blobs() - rows that cover a window, in order of time; @coarsely: the coarsest that do, in any order */
-int own_blobs(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely, own_blob_func func,
-	      void *data);
+/* Which rows, and what of them. */
+struct own_blobs_wish {
+	bool coarsely; /* the coarsest that cover the window, in any order; else the finest, in order of time */
+	bool without_accounts;
+};
+/** own_blobs() - rows that cover a window */
+int own_blobs(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, struct own_blobs_wish wish,
+	      own_blob_func func, void *data);
 /**
  * own_wait_show(), own_behind_show() - change a row to what the caller may see of it; its process stays the file's
  * Return: whether its key changed

@@ -159,12 +159,14 @@ int own_buckets(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns
 {
 	CLEANUP(bucket_rows_done) struct bucket_rows rows = { .func = func, .data = data };
 
-	return own_blobs(own, from_unix_ns, to_unix_ns, /* coarsely= */ false, bucket_call, &rows);
+	return own_blobs(own, from_unix_ns, to_unix_ns, (struct own_blobs_wish){ .coarsely = false }, bucket_call,
+			 &rows);
 }
 
 int own_sums(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data)
 {
 	CLEANUP(bucket_rows_done) struct bucket_rows rows = { .func = func, .data = data };
 
-	return own_blobs(own, from_unix_ns, to_unix_ns, /* coarsely= */ true, bucket_call, &rows);
+	return own_blobs(own, from_unix_ns, to_unix_ns, (struct own_blobs_wish){ .coarsely = true }, bucket_call,
+			 &rows);
 }

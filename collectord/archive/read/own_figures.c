@@ -316,20 +316,22 @@ static int piece_read(struct own_file *own, struct figures_decoder *decoder, sql
 	return r ? r : func(own, &blob, p->from_unix, p->to_unix, data);
 }
 
-int own_blobs(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely, own_blob_func func,
-	      void *data)
+int own_blobs(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, struct own_blobs_wish wish,
+	      own_blob_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	CLEANUP(decoder_freep) struct figures_decoder *decoder = NULL;
 	struct pieces list = { .items = NULL };
 	int r = figures_decoder_new(&decoder);
 
+	if (r == 0 && wish.without_accounts)
+		figures_decoder_skip_accounts(decoder);
 	if (r == 0)
 		r = sql_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
 	if (r == 0)
-		r = pieces_choose(own, from_unix_ns, to_unix_ns, coarsely, &list);
+		r = pieces_choose(own, from_unix_ns, to_unix_ns, wish.coarsely, &list);
 	/* A sum needs no order in time; reading owner by owner keeps the sums in the CPU cache. */
-	pieces_sort(&list, coarsely ? piece_compare : piece_compare_time);
+	pieces_sort(&list, wish.coarsely ? piece_compare : piece_compare_time);
 	for (size_t i = 0; i < list.n && r == 0; i++)
 		r = piece_read(own, decoder, s, &list.items[i], func, data);
 	ARRAY_DONE(&list);

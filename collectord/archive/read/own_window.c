@@ -106,5 +106,7 @@ static int blob_add(struct own_file *own, struct figures_blob *blob, uint64_t fr
 
 int own_window_add(struct own_file *own, struct window_sum *sum)
 {
-	return own_blobs(own, sum->from_unix_ns, sum->to_unix_ns, /* coarsely= */ true, blob_add, sum);
+	const struct own_blobs_wish wish = { .coarsely = true, .without_accounts = sum->without_accounts };
+
+	return own_blobs(own, sum->from_unix_ns, sum->to_unix_ns, wish, blob_add, sum);
 }

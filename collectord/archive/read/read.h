@@ -264,6 +264,9 @@ bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid);
 /** store_reader_window() - read the figures of a window. Return: 0 (also without any figures), -errno */
 int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,
 			size_t n_pids, struct read_window *ret_window);
+/** store_reader_figures() - the same without parts and waits, whose rows are many */
+int store_reader_figures(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,
+			 size_t n_pids, struct read_window *ret_window);
 
 /* One stored row of figures: of the time between two readings. */
 struct read_bucket {

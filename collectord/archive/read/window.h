@@ -15,6 +15,7 @@ struct window_process {
 struct window_sum {
 	const uint32_t *pids; /* wanted processes; n_pids 0: all */
 	size_t n_pids;
+	bool without_accounts;
 	uint64_t from_unix_ns, to_unix_ns;	/* that were asked for; to 0: no end */
 	ARRAY(struct window_process) processes; /* sorted */
 	ARRAY(uint32_t) fresh;			/* of these, the ones of the last blob */

@@ -35,8 +35,8 @@ static int behind_start(struct table_cursor *c)
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
 	const struct table_limits *limits = &c->limits;
 	struct table_list *list = list_new(c);
-	int r = list ? store_reader_window(c->job->reader, 0, 0, limits->has_pid ? &limits->pid : NULL, limits->has_pid,
-					   &window)
+	int r = list ? store_reader_figures(c->job->reader, 0, 0, limits->has_pid ? &limits->pid : NULL,
+					    limits->has_pid, &window)
 		     : -ENOMEM;
 
 	for (size_t i = 0; i < window.behind.n && r == 0; i++)

@@ -139,8 +139,8 @@ static int totals_start(struct table_cursor *c, bool are_calls)
 	int r = state_new(c);
 
 	if (r == 0)
-		r = store_reader_window(c->job->reader, 0, 0, limits->has_pid ? &limits->pid : NULL, limits->has_pid,
-					&window);
+		r = store_reader_figures(c->job->reader, 0, 0, limits->has_pid ? &limits->pid : NULL, limits->has_pid,
+					 &window);
 	for (size_t i = 0; i < window.figures.n && r == 0; i++)
 		if (read_op_is_call(window.figures.items[i].op) == are_calls)
 			r = figure_add(c, &window.figures.items[i], window.from_unix_ns, window.to_unix_ns);

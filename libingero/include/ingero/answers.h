@@ -26,6 +26,8 @@ struct ingero_explain_wish {
 	bool per_process;	 /* adds the operations of every process */
 	uint32_t operations_max; /* 0: as many as a reply has room for */
 	bool without_kept;	 /* window.events is not counted, which is faster */
+	bool without_accounts;	 /* where the time of threads went is not read, which is faster */
+	const char *op_part;	 /* only operations with this in their name, in any case; NULL: all */
 };
 
 struct ingero_explanation {
