@@ -45,7 +45,7 @@ static int calls_compare(const void *a, const void *b)
 	return (x->count < y->count) - (x->count > y->count);
 }
 
-static void number_write(struct writer *w, double value)
+static void real_write(struct writer *w, double value)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
@@ -81,8 +81,8 @@ static void frequency_write(const Ingero__V1__ExplainReply *reply, struct answer
 		writer_text(&w, NULL, op->process_name);
 		writer_text(&w, NULL, op->op);
 		writer_integer(&w, NULL, (int64_t)op->count);
-		number_write(&w, seconds);
-		number_write(&w, seconds > 0 ? (double)op->count / seconds : 0);
+		real_write(&w, seconds);
+		real_write(&w, seconds > 0 ? (double)op->count / seconds : 0);
 		writer_integer(&w, NULL, (int64_t)op->p99_ns);
 		writer_close(&w, ']');
 	}

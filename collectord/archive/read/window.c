@@ -17,20 +17,24 @@ bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
 	return n_pids == 0;
 }
 
-/* The process's rows of a sum, created if missing. Return: borrowed until the next call; NULL without memory */
+typedef ARRAY(uint32_t) process_ids;
+
+static void process_ids_done(process_ids *ids)
+{
+	ARRAY_DONE(ids);
+}
+
+static size_t sum_place(const struct window_sum *sum, uint32_t process)
+{
+	const struct window_process *items = sum->processes.items;
+
+	return SORTED_PLACE(sum->processes.n, i, items[i].process < process);
+}
+
+/* A process of the sum. Return: borrowed until processes_add() */
 static struct window_process *sum_process(struct window_sum *sum, uint32_t process)
 {
-	struct window_process *items = sum->processes.items, fresh = { .process = process, .fold_at = FOLD_LEAST };
-	size_t at = SORTED_PLACE(sum->processes.n, i, items[i].process < process);
-
-	if (at == sum->processes.n || items[at].process != process) {
-		if (ARRAY_PUSH(&sum->processes, fresh) < 0)
-			return NULL;
-		items = sum->processes.items;
-		memmove(items + at + 1, items + at, (sum->processes.n - 1 - at) * sizeof(*items));
-		items[at] = fresh;
-	}
-	return &items[at];
+	return &sum->processes.items[sum_place(sum, process)];
 }
 
 static void window_sum_done(struct window_sum *sum)
@@ -40,6 +44,8 @@ static void window_sum_done(struct window_sum *sum)
 	ARRAY_DONE(&sum->processes);
 	ARRAY_DONE(&sum->fresh);
 }
+
+#define FIRST_PROCESS(list) ((list)->n ? (list)->items[0].process : UINT32_MAX)
 
 /* Moves the rows of a process from the beginning of `rest`, which is sorted, to `ret`; both borrow the rows. */
 #define ROWS_TAKE(ret, rest, process_)                                                                                 \
@@ -51,7 +57,54 @@ static void window_sum_done(struct window_sum *sum)
 		(rest)->n -= (ret)->n;                                                                                 \
 	} while (0)
 
-#define FIRST_PROCESS(list) ((list)->n ? (list)->items[0].process : UINT32_MAX)
+/* Moves the rows of the first process in `rest`. Return: the process */
+static uint32_t rows_take(struct figures_blob *rest, struct figures_blob *ret)
+{
+	uint32_t process = MIN(MIN(FIRST_PROCESS(&rest->figures), FIRST_PROCESS(&rest->behind)),
+			       MIN(FIRST_PROCESS(&rest->parts), FIRST_PROCESS(&rest->waits)));
+
+	*ret = (struct figures_blob){ .figures = { .items = NULL } };
+	ROWS_TAKE(&ret->figures, &rest->figures, process);
+	ROWS_TAKE(&ret->behind, &rest->behind, process);
+	ROWS_TAKE(&ret->parts, &rest->parts, process);
+	ROWS_TAKE(&ret->waits, &rest->waits, process);
+	return process;
+}
+
+/* Adds the processes of a blob that are not in the sum, in one pass: a machine may have had very many. */
+static int processes_add(struct window_sum *sum, const struct figures_blob *blob)
+{
+	CLEANUP(process_ids_done) process_ids fresh = { .items = NULL };
+	struct figures_blob rest = *blob, rows;
+	size_t n = sum->processes.n, place;
+	struct window_process *items;
+	int r = 0;
+
+	while (r == 0 && figures_blob_rows(&rest)) {
+		uint32_t process = rows_take(&rest, &rows);
+
+		place = sum_place(sum, process);
+		if (place == n || sum->processes.items[place].process != process)
+			r = ARRAY_PUSH(&fresh, process);
+	}
+	while (r == 0 && sum->processes.room < n + fresh.n)
+		r = array_grow(&sum->processes.items, sum->processes.room, &sum->processes.room, sizeof(*items));
+	if (r < 0)
+		return r;
+	items = sum->processes.items;
+	sum->processes.n += fresh.n;
+	for (size_t left = fresh.n; left;) {
+		if (n && items[n - 1].process > fresh.items[left - 1]) {
+			items[n + left - 1] = items[n - 1];
+			n--;
+			continue;
+		}
+		items[n + left - 1] =
+			(struct window_process){ .process = fresh.items[left - 1], .fold_at = FOLD_LEAST };
+		left--;
+	}
+	return 0;
+}
 
 static size_t accounts_rows(const struct window_process *p)
 {
@@ -71,7 +124,7 @@ static int process_fold(struct window_process *p)
 static int process_rows_add(struct window_sum *sum, uint32_t process, struct figures_blob *rows)
 {
 	struct window_process *p = sum_process(sum, process);
-	int r = p ? figures_blob_take(&p->blob, rows) : -ENOMEM;
+	int r = figures_blob_take(&p->blob, rows);
 
 	if (r == 0 && accounts_rows(p) > p->fold_at)
 		r = process_fold(p);
@@ -94,20 +147,14 @@ static int fresh_fold(struct window_sum *sum, uint32_t next_process)
 
 int window_sum_add(struct window_sum *sum, struct figures_blob *blob)
 {
-	struct figures_blob rest = *blob;
-	int r = 0;
+	struct figures_blob rest = *blob, rows;
+	int r = processes_add(sum, blob);
 
 	for (bool is_first = true; r == 0 && figures_blob_rows(&rest); is_first = false) {
-		uint32_t process = MIN(MIN(FIRST_PROCESS(&rest.figures), FIRST_PROCESS(&rest.behind)),
-				       MIN(FIRST_PROCESS(&rest.parts), FIRST_PROCESS(&rest.waits)));
-		struct figures_blob rows = { .figures = { .items = NULL } };
+		uint32_t process = rows_take(&rest, &rows);
 
 		if (is_first)
 			r = fresh_fold(sum, process);
-		ROWS_TAKE(&rows.figures, &rest.figures, process);
-		ROWS_TAKE(&rows.behind, &rest.behind, process);
-		ROWS_TAKE(&rows.parts, &rest.parts, process);
-		ROWS_TAKE(&rows.waits, &rest.waits, process);
 		if (r == 0)
 			r = process_rows_add(sum, process, &rows);
 	}

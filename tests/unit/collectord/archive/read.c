@@ -323,6 +323,44 @@ static void window_test(void)
 	sqlite3_close(db);
 }
 
+/* Processes of two owners, who started theirs in turns: each is summed over all rows, in order. */
+static void in_turns_test(void)
+{
+	enum { HOURS = 3, EACH = 40 };
+	struct sqlite3 *db = world_create(":memory:");
+	struct read_window window;
+	struct store_reader *reader;
+
+	world_boot(db, 1, 0, UNIX);
+	for (uint32_t p = 1; p <= 2 * EACH; p++)
+		world_process(db, p, 1, 100 + p, p % 2 ? ALICE : BOB, 0, "train", 0);
+	for (uint32_t hour = 0; hour < HOURS; hour++)
+		for (uint32_t owner = 0; owner < 2; owner++) {
+			struct figures_blob blob = { .figures = { .items = NULL } };
+
+			/* In each hour the last ones are new. */
+			for (uint32_t p = 2 - owner; p <= 2 * EACH * (hour + 1) / HOURS; p += 2)
+				world_count(&blob, p, LAUNCH, p, 1000);
+			world_figures(db, 3600, owner ? ALICE : BOB, 1, at(hour * 3600), at(hour * 3600 + 3600), &blob);
+			figures_blob_done(&blob);
+		}
+	reader = open_as(db, true, 0, false);
+	CHECK_INT_EQ("in turns", store_reader_window(reader, 0, 0, NULL, 0, &window), 0);
+	CHECK_INT_EQ("in turns", window.figures.n, 2 * EACH);
+	for (uint32_t i = 0; i < window.figures.n; i++) {
+		const struct read_figures *f = &window.figures.items[i];
+		uint32_t p = i + 1, hours = 0;
+
+		for (uint32_t hour = 0; hour < HOURS; hour++)
+			hours += p <= 2 * EACH * (hour + 1) / HOURS;
+		CHECK_INT_EQ("in order", f->process->pid, 100 + p);
+		CHECK_INT_EQ("summed", op_figures_count(&f->figures), hours * p);
+	}
+	read_window_done(&window);
+	store_reader_close(reader);
+	sqlite3_close(db);
+}
+
 /* Rows of 10 s that are half gone: the minute that has all of it is taken instead. */
 static void half_gone_test(void)
 {
@@ -623,6 +661,7 @@ int main(void)
 	damage_test();
 	window_test();
 	half_gone_test();
+	in_turns_test();
 	pause_test();
 	findings_test();
 	findings_ids_test();
