@@ -157,7 +157,8 @@ bool tree_is(const struct tree *tree, uint32_t i, const char *text)
 	const struct node *node = &tree->nodes.items[i];
 	size_t n = node->end - node->begin;
 
-	return node->kind == NODE_STRING && strncmp(tree->text + node->begin, text, n) == 0 && !text[n];
+	/* The node may have a NUL, where the text ends. */
+	return node->kind == NODE_STRING && strnlen(text, n + 1) == n && memcmp(tree->text + node->begin, text, n) == 0;
 }
 
 uint32_t tree_find(const struct tree *tree, uint32_t i, const char *key)

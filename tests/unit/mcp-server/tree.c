@@ -52,6 +52,18 @@ static void depth_test(void)
 	}
 }
 
+/* A NUL in a text ends none that it is compared with. */
+static void nul_test(void)
+{
+	static const char json[] = "{\"c\0other\":1}";
+	static const char *const others[] = { "c", "", "other", "c o" };
+	CLEANUP(tree_done) struct tree tree = TREE_INIT;
+
+	CHECK_INT_EQ("with a NUL", tree_build(&tree, json, sizeof(json) - 1), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		CHECK(others[i], tree.nodes.n > 1 && !tree_is(&tree, 1, others[i]));
+}
+
 static void find_test(void)
 {
 	static const char text[] = "{\"a\":[1,{\"x\":2}],\"b\":\"c\",\"n\":{\"b\":3}}";
@@ -88,5 +100,6 @@ int main(void)
 	}
 	depth_test();
 	find_test();
+	nul_test();
 	return check_result();
 }
