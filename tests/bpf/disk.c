@@ -223,9 +223,9 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 	if (key->slot != kept->slot || key->tid != shared->tid || key->is_meanwhile != scenario->is_waker ||
 	    key->class != scenario->class)
 		return;
-	if (value->name[0])
-		return; /* of disk_forget(), by a descriptor */
-	if (key->kind != RESOURCE_DEVICE || key->device != disk || key->resource) {
+	if (value->name[0] && key->class == BLAME_BLOCK_IO)
+		return; /* of disk_forget(), by a descriptor: no page fault has one */
+	if (key->kind != RESOURCE_DEVICE || key->device != disk || key->resource || value->name[0]) {
 		/* Class alone: shorter waits of a waker. */
 		if (!scenario->is_waker || key->kind != RESOURCE_NONE) {
 			fprintf(stderr, "[%s] a wait for something else: kind %u, device %x, resource %llu\n",
