@@ -70,6 +70,11 @@ static void explain_last_fill(union question_request *q, const struct subject *s
 	q->explain.operations_max = 2;
 	q->explain.without_kept = true;
 	q->explain.without_accounts = true;
+}
+
+static void explain_op_fill(union question_request *q, const struct subject *subject)
+{
+	explain_fill(q, subject);
 	q->explain.op_part = "Launch";
 }
 
@@ -205,6 +210,10 @@ const struct question questions[] = {
 	{ .method = EXPLAIN, .name = "of all", .fill = explain_all_fill, .shows = SHOWS_SCOPE },
 	{ .method = EXPLAIN, .name = "of one", .fill = explain_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EXPLAIN, .name = "last calls", .fill = explain_last_fill, .shows = SHOWS_SUBJECT },
+	{ .method = EXPLAIN,
+	  .name = "operations by a part of their names",
+	  .fill = explain_op_fill,
+	  .shows = SHOWS_SUBJECT },
 	{ .method = EXPLAIN, .name = "one call", .fill = explain_id_fill, .shows = SHOWS_SUBJECT, .is_refused = true },
 	{ .method = BLAME, .name = "of all", .shows = SHOWS_SCOPE },
 	{ .method = BLAME, .name = "of one", .fill = blame_fill, .shows = SHOWS_SUBJECT },
