@@ -179,6 +179,8 @@ struct thread_state {
 	__u64 away_run_delay;
 	__u64 away_pcount; /* of the task; the next arrival adds one */
 	__u64 away_out_ns; /* time of the switch-out, CLOCK_MONOTONIC */
+	__u64 clock_read;  /* run-queue clock at which clock_lead was measured */
+	__u64 clock_lead;  /* what CLOCK_MONOTONIC was ahead of it */
 	__u32 away_class;  /* enum blame_class */
 	__u32 is_settled;  /* the process is guarded or not captured: its credentials need no further check */
 	struct thread_wait wait;

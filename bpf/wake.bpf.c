@@ -170,7 +170,7 @@ int sched_waking(__u64 *ctx)
 	struct task_struct *task = (struct task_struct *)ctx[0];
 	struct thread_state *t = thread_of(task);
 	struct thread_wait *wait;
-	__u64 out_ns;
+	__u64 out_ns, now_ns;
 	__u32 class;
 
 	if (!t) {
@@ -181,9 +181,12 @@ int sched_waking(__u64 *ctx)
 	/* The thread ran since the wait was noted. */
 	if (!wait->pcount || wait->pcount != task->sched_info.pcount)
 		return 0;
+	now_ns = bpf_ktime_get_ns();
 	out_ns = t->depth ? t->out_ns : t->away_out_ns;
+	if (out_ns > now_ns)
+		out_ns = now_ns; /* between calls it may be some microseconds off */
 	/* A wait after waits that were kept back is examined even if short: its waker ended them all. */
-	if (!wait->carried_ns && bpf_ktime_get_ns() - out_ns < LOOK_LEAST_NS)
+	if (!wait->carried_ns && now_ns - out_ns < LOOK_LEAST_NS)
 		return 0;
 	guard_review(t, task);
 	class = t->depth ? t->out_class : t->away_class;
