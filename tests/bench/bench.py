@@ -291,11 +291,11 @@ def setup_text(busy, name, older):
             f"load {load}, {busy:.0%} of the CPUs in use by others before")
 
 
-def save(directory, name, told, setup, rows, against):
+def save(directory, name, told, setup, rows, against, only):
     os.makedirs(directory, exist_ok=True)
     path = os.path.join(directory, name + ".md")
     with open(path, "w", encoding="utf-8") as file:
-        asked = f"./dev bench {name}" + (" --against DIR" if against else "")
+        asked = f"./dev bench {name}" + (" --against DIR" if against else "") + (f" --only '{only}'" if only else "")
         file.write(f"# {name}\n\n{told}\n\n{setup}; `{asked}`.\n\n{markdown_table(rows)}\n")
     say(f"written: {path}")
 
@@ -367,7 +367,7 @@ def main():
         is_ok = is_ok and all(row["is_ok"] is not False for row in bench.rows)
         print(f"\n{name}: {told}\n{setup}\n\n{text_table(bench.rows)}\n")
         if arguments.save and is_whole:  # otherwise the earlier page is kept, and is stale
-            save(arguments.save, name, told, setup, bench.rows, older)
+            save(arguments.save, name, told, setup, bench.rows, older, arguments.only)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(everything, file, indent=1)

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for the GIL of 1 ms or more: the share reported as such, and with the thread that held it, for each installed interpreter."""
+"""
+Waits for the GIL of 1 ms or more: the share reported as such, and with the thread that held it, for each installed interpreter, and
+for each linked statically with its archive.
+"""
+import itertools
+
 import gil_waits
 import kept
 
@@ -8,7 +13,10 @@ LEAST = 0.99
 
 def measure(bench):
     with kept.Kept(bench.programs.build) as place:
-        for name, python in gil_waits.interpreters():
+        found = {}
+        for name, python in itertools.chain(gil_waits.interpreters(), gil_waits.interpreters_linked(place.path("linked"))):
+            found.setdefault(name, python)
+        for name, python in sorted(found.items()):
             runs = [gil_waits.rows(*gil_waits.look(place, python)) for _ in range(bench.pairs)]
             for column, unit in (("count", "of their number"), ("ns", "of their time")):
                 bench.row(f"CPython {name}: reported as the GIL, {unit}",

@@ -77,28 +77,50 @@ def run_time_ns(pid):
     return sum(times.values())
 
 
+@contextlib.contextmanager
+def empty_hooks(bench):
+    with subprocess.Popen([bench.programs.path("empty_hooks")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdout.readline() != "ready\n":
+            raise ingero.Failed("empty programs could not be attached to task switches")
+        yield process.pid
+        process.stdin.close()
+
+
+@contextlib.contextmanager
+def tracer(bench, target):
+    tracing = ingero.Tracing(bench.programs, "--pid", str(target.pid))
+    programs.attached(tracing)
+    yield programs.daemon_of(tracing)
+    tracing.stop()
+
+
 def measure(bench):
     target = programs.Load(bench, "--op", "launch", "--rate", 10, "--calls", 100000).start()
 
-    def beside(context):
-        with context:
-            tracing = ingero.Tracing(bench.programs, "--pid", str(target.pid))
-            programs.attached(tracing)
-            daemon = programs.daemon_of(tracing)
-            before = run_time_ns(daemon)
+    def beside(hooks):
+        with hooks:
+            return load()
+
+    def counted(hooks):
+        with run_time_counted(), hooks as holder:
+            before = run_time_ns(holder)
             result = load()
-            result["bpf_s"] = (run_time_ns(daemon) - before) / 1e9
-            tracing.stop()
+            result["bpf_s"] = (run_time_ns(holder) - before) / 1e9
             return result
 
     try:
-        runs = bench.in_turns(alone=load, beside=lambda: beside(contextlib.nullcontext()), counted=lambda: beside(run_time_counted()))
+        runs = bench.in_turns(alone=load, beside=lambda: beside(tracer(bench, target)), counted=lambda: counted(tracer(bench, target)),
+                              empty=lambda: counted(empty_hooks(bench)))
     finally:
         programs.kill(target)
     every = [run for name in ("beside", "counted") for run in runs[name]]
+    time = {name: [100 * run["bpf_s"] / run["seconds"] for run in runs[name]] for name in ("counted", "empty")}
     bench.row("switches of the machine", [run["switches"] / run["seconds"] for run in every], "1/s", least=20000)
     bench.row("wake-ups of the two processes", [run["wakeups"] / run["seconds"] for run in every], "1/s", least=9900)
-    bench.row("time in the tracer's BPF programs, of a CPU", [100 * run["bpf_s"] / run["seconds"] for run in runs["counted"]], "%", limit=LIMIT_PERCENT)
+    bench.row("counted by the kernel in the tracer's BPF programs, of a CPU", time["counted"], "%")
+    bench.row("counted by the kernel in empty programs at the same hooks, of a CPU", time["empty"], "%")
+    bench.row("time in the tracer's BPF programs, without that of counting, of a CPU",
+              [ours - empty for ours, empty in zip(time["counted"], time["empty"])], "%", limit=LIMIT_PERCENT)
     bench.row("added to the CPU time of the two processes, of a CPU",
               [100 * (run["cpu_s"] / run["seconds"] - alone["cpu_s"] / alone["seconds"]) for alone, run in zip(runs["alone"], runs["beside"])], "%",
               limit=LIMIT_PERCENT)

@@ -16,6 +16,14 @@ VERSION = """import sys
 if sys.implementation.name == 'cpython':
     print(sys.version_info[1], 'shared' if 'libpython' in open('/proc/self/maps').read() else 'static')
 """
+# How this interpreter links a program with itself.
+LINKED = """import sysconfig
+of = sysconfig.get_config_var
+print(f"{of('LIBPL')}/libpython{of('VERSION')}.a", of('LIBS'), of('SYSLIBS'), of('LINKFORSHARED'))
+"""
+MAIN = """int Py_BytesMain(int argc, char **argv);
+int main(int argc, char **argv) { return Py_BytesMain(argc, argv); }
+"""
 WAITS = "SELECT tid, class, resource_kind, by_pid, by_tid, count, ns FROM waits WHERE \"where\" = 'between'"
 
 
@@ -30,6 +38,22 @@ def interpreters():
         minor, _, linked = version.stdout.strip().partition(" ")
         if minor.isdigit() and int(minor) in VERSIONS:
             yield f"3.{minor} {linked}", path
+
+
+def interpreters_linked(directory):
+    """Yields the same of those with a shared library that also have an archive: linked statically with it in `directory`."""
+    for name, shared in interpreters():
+        archive, *flags = subprocess.run([shared, "-c", LINKED], capture_output=True, text=True, check=True).stdout.split()
+        if not name.endswith("shared") or not os.path.exists(archive):
+            continue
+        # an interpreter finds its modules beside its own folder
+        prefix = pathlib.Path(directory, name.split()[0])
+        python = prefix / "bin" / "python3"
+        python.parent.mkdir(parents=True)
+        (prefix / "lib").symlink_to(pathlib.Path(archive).parents[2])
+        subprocess.run(["cc", "-x", "c", "-", "-x", "none", "-o", python, archive, *flags], input=MAIN, text=True, check=True)
+        said = subprocess.run([python, "-c", VERSION], capture_output=True, text=True, check=True).stdout.split()
+        yield f"3.{said[0]} {said[1]}", str(python)
 
 
 def look(place, python):
