@@ -237,10 +237,10 @@ static void lists_begin(struct view *v, const struct answer *answer)
 {
 	for (size_t list = 0; list < v->shape->n_lists; list++) {
 		uint32_t length = view_list_length(v, list);
-		bool is_shown = !answer->has_cursor || list == answer->cursor_list;
+		bool is_listed = !answer->has_cursor || list == answer->cursor_list;
 
-		v->from[list] = answer->has_cursor && is_shown ? answer->cursor_at : 0;
-		v->cut_at.kept[list] = is_shown ? length - MIN(length, v->from[list]) : 0;
+		v->from[list] = answer->has_cursor && is_listed ? answer->cursor_at : 0;
+		v->cut_at.kept[list] = is_listed ? length - MIN(length, v->from[list]) : 0;
 		v->cut_at.inner_most[list] = UINT32_MAX;
 		for (uint32_t k = 0; k < v->cut_at.kept[list]; k++)
 			v->inner_longest[list] =

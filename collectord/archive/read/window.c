@@ -249,19 +249,22 @@ static int window_take(struct store_reader *reader, struct window_process *p, st
 	return r;
 }
 
-/* @sum: what is wanted */
-static int window_read(struct store_reader *reader, struct window_sum *sum, struct read_window *ret_window)
+/* @wanted: which processes and times, and whether accounts */
+static int window_read(struct store_reader *reader, const struct window_sum *wanted, struct read_window *ret_window)
 {
+	CLEANUP(window_sum_done) struct window_sum sum = *wanted;
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
-	int r = store_reader_window_add(reader, sum);
+	int r;
 
-	for (size_t i = 0; r == 0 && i < sum->processes.n; i++)
-		r = window_take(reader, &sum->processes.items[i], &window);
+	sum.first_unix_ns = UINT64_MAX;
+	r = store_reader_window_add(reader, &sum);
+	for (size_t i = 0; r == 0 && i < sum.processes.n; i++)
+		r = window_take(reader, &sum.processes.items[i], &window);
 	if (r)
 		return r;
 
-	window.from_unix_ns = sum->last_unix_ns ? sum->first_unix_ns : 0;
-	window.to_unix_ns = sum->last_unix_ns;
+	window.from_unix_ns = sum.last_unix_ns ? sum.first_unix_ns : 0;
+	window.to_unix_ns = sum.last_unix_ns;
 	*ret_window = window;
 	window = (struct read_window){ .from_unix_ns = 0 }; /* the caller owns the window now */
 	return 0;
@@ -270,28 +273,23 @@ static int window_read(struct store_reader *reader, struct window_sum *sum, stru
 int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,
 			size_t n_pids, struct read_window *ret_window)
 {
-	CLEANUP(window_sum_done)
-	struct window_sum sum = { .pids = pids,
-				  .n_pids = n_pids,
-				  .from_unix_ns = from_unix_ns,
-				  .to_unix_ns = to_unix_ns,
-				  .first_unix_ns = UINT64_MAX };
+	const struct window_sum wanted = {
+		.pids = pids, .n_pids = n_pids, .from_unix_ns = from_unix_ns, .to_unix_ns = to_unix_ns
+	};
 
-	return window_read(reader, &sum, ret_window);
+	return window_read(reader, &wanted, ret_window);
 }
 
 int store_reader_figures(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,
 			 size_t n_pids, struct read_window *ret_window)
 {
-	CLEANUP(window_sum_done)
-	struct window_sum sum = { .pids = pids,
-				  .n_pids = n_pids,
-				  .without_accounts = true,
-				  .from_unix_ns = from_unix_ns,
-				  .to_unix_ns = to_unix_ns,
-				  .first_unix_ns = UINT64_MAX };
+	const struct window_sum wanted = { .pids = pids,
+					   .n_pids = n_pids,
+					   .without_accounts = true,
+					   .from_unix_ns = from_unix_ns,
+					   .to_unix_ns = to_unix_ns };
 
-	return window_read(reader, &sum, ret_window);
+	return window_read(reader, &wanted, ret_window);
 }
 
 int read_thread_account(const struct read_part *parts, size_t n, struct account *ret, size_t *ret_n)
