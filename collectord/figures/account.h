@@ -101,6 +101,12 @@ static inline uint64_t account_wait_whole_ns(const struct account_wait *wait)
 {
 	return wait->ns + wait->earlier_ns;
 }
+/** account_wait_is_same_resource() - whether both are of the same thread, operation, class and resource */
+static inline bool account_wait_is_same_resource(const struct account_wait *a, const struct account_wait *b)
+{
+	return a->resource == b->resource && a->device == b->device && a->tid == b->tid && a->op == b->op &&
+	       a->class == b->class && a->kind == b->kind;
+}
 /** account_wait_name_set() - set the name. @name: from the kernel half; @path: path of the file, NULL: unknown */
 void account_wait_name_set(struct account_wait *wait, const char name[RESOURCE_NAME_BYTES], const char *path);
 

@@ -42,7 +42,7 @@ struct process_figures {
 	/*
 	 * Since the first calls of the threads: driving threads, the 7 others with most calls, the sum of the rest as
 	 * tid 0. Which threads are listed singly may change. After a tick has reported the end: only the driving thread
-	 * with most calls, for the 128 processes that ended last; none for others.
+	 * with most calls, for 128 processes, those of each user that ended last; none for others.
 	 */
 	ARRAY(struct account) accounts;
 	ARRAY(struct account_wait) waits; /* threads as in `accounts`; longest first */

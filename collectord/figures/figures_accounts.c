@@ -12,7 +12,7 @@
 
 #define WAITS_LAST 16	       /* waits kept of a process that is gone, half of them singly */
 #define BEHIND_LAST 32	       /* neighbours kept singly of a process that is gone */
-#define GONE_ACCOUNTS_MOST 128 /* gone processes whose account is kept: those that ended last */
+#define GONE_ACCOUNTS_MOST 128 /* gone processes whose account is kept: those of each user that ended last */
 #define EARLY_MOST 64	       /* accounts noted before their process was known */
 
 void figures_accounts_drop(struct process_figures *p)
@@ -205,28 +205,50 @@ void figures_finish(struct process_figures *p)
 	ARRAY_FIT(&p->ops.used);
 }
 
-/* Return: of the gone processes that have an account, the one that ended first. @ret_n: their number */
-static struct process_figures *gone_longest(const struct figures *f, size_t *ret_n)
+/* A gone process that has an account. */
+struct gone {
+	struct process_figures *figures;
+	uint32_t uid;
+};
+
+static int gone_order(const void *a, const void *b)
 {
-	struct process_figures *first = NULL;
+	const struct gone *x = a, *y = b;
 
-	*ret_n = 0;
-	for (size_t i = 0; i < f->processes.n; i++) {
-		struct process_figures *p = f->processes.items[i];
+	if (x->uid != y->uid)
+		return x->uid < y->uid ? -1 : 1;
+	return x->figures->gone_ns < y->figures->gone_ns ? -1 : x->figures->gone_ns > y->figures->gone_ns;
+}
 
-		if (!p->was_gone || !(p->accounts.n || p->waits.n))
-			continue;
-		(*ret_n)++;
-		if (!first || p->gone_ns < first->gone_ns)
-			first = p;
+static void gone_drop(struct process_figures *p)
+{
+	figures_accounts_drop(p);
+	ARRAY_DONE(&p->waits);
+}
+
+/* Of the user who has most accounts of gone processes, those that ended first are dropped. @gone: sorted */
+static void gone_limit(struct gone *gone, size_t n)
+{
+	for (; n > GONE_ACCOUNTS_MOST; n--) {
+		size_t first = 0, most = 0;
+
+		for (size_t i = 0, same; i < n; i += same) {
+			for (same = 1; i + same < n && gone[i + same].uid == gone[i].uid;)
+				same++;
+			if (same > most) {
+				most = same;
+				first = i;
+			}
+		}
+		gone_drop(gone[first].figures);
+		memmove(&gone[first], &gone[first + 1], (n - 1 - first) * sizeof(*gone));
 	}
-	return first;
 }
 
 void figures_accounts_taken(struct figures *f)
 {
-	struct process_figures *first;
-	size_t n;
+	CLEANUP(freep) struct gone *gone = NULL;
+	size_t n = 0;
 
 	for (size_t i = 0; i < f->processes.n; i++) {
 		struct process_figures *p = f->processes.items[i];
@@ -235,9 +257,23 @@ void figures_accounts_taken(struct figures *f)
 			account_book_taken(p->taken->book, f->reading - 1);
 		if (p->taken && p->taken->wait_book)
 			wait_book_taken(p->taken->wait_book);
+		n += p->was_gone && (p->accounts.n || p->waits.n);
 	}
-	while ((first = gone_longest(f, &n)) && n > GONE_ACCOUNTS_MOST) {
-		figures_accounts_drop(first);
-		ARRAY_DONE(&first->waits);
+	if (n <= GONE_ACCOUNTS_MOST)
+		return;
+	gone = calloc(n, sizeof(*gone));
+	n = 0;
+	for (size_t i = 0; i < f->processes.n; i++) {
+		struct process_figures *p = f->processes.items[i];
+
+		if (!p->was_gone || !(p->accounts.n || p->waits.n))
+			continue;
+		if (gone)
+			gone[n++] = (struct gone){ .figures = p, .uid = p->process->identity.uid };
+		else
+			gone_drop(p); /* without memory none is kept */
 	}
+	if (gone)
+		qsort(gone, n, sizeof(*gone), gone_order);
+	gone_limit(gone, n);
 }

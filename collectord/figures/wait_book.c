@@ -7,21 +7,15 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "figures/open_waits.h"
+
+#define LIST_ENOUGH (4 * WAITS_MOST) /* a list of so many has further waits in progress as sums */
 
 struct book_wait {
 	struct account_wait all;
 	bool is_sum;
 	uint64_t fresh_ns, fresh_max_ns, fresh_count;
 	uint64_t fresh_earlier_ns; /* part of fresh_ns that was reported while the wait was in progress */
-};
-
-/* A wait in progress. After its end it is kept until the kernel has counted it and told_ns was subtracted. */
-struct book_open {
-	struct account_wait wait;
-	uint64_t since_ns;
-	uint64_t told_ns; /* reported in ticks */
-	uint64_t reading; /* number of the last reading that had it */
-	bool is_over;
 };
 
 /* An entry of the kernel's map. */
@@ -34,8 +28,8 @@ struct book_key {
 
 struct wait_book {
 	ARRAY(struct book_wait) waits;
-	ARRAY(struct book_key) keys;  /* ascending */
-	ARRAY(struct book_open) open; /* at most two per thread: one in progress and one that ended */
+	ARRAY(struct book_key) keys; /* ascending */
+	struct open_waits open;
 	size_t n_sums;
 };
 
@@ -50,21 +44,14 @@ void wait_book_free(struct wait_book *b)
 		return;
 	ARRAY_DONE(&b->waits);
 	ARRAY_DONE(&b->keys);
-	ARRAY_DONE(&b->open);
+	open_waits_done(&b->open);
 	free(b);
-}
-
-/* Whether both are of the same thread, operation, class and resource. */
-static bool is_same_resource(const struct account_wait *a, const struct account_wait *b)
-{
-	return a->resource == b->resource && a->device == b->device && a->tid == b->tid && a->op == b->op &&
-	       a->class == b->class && a->kind == b->kind;
 }
 
 /* Whether both are for the same resource, and were ended by the same thread. */
 static bool is_same_wait(const struct account_wait *a, const struct account_wait *b)
 {
-	return is_same_resource(a, b) && a->waker_tgid == b->waker_tgid && a->waker_tid == b->waker_tid &&
+	return account_wait_is_same_resource(a, b) && a->waker_tgid == b->waker_tgid && a->waker_tid == b->waker_tid &&
 	       a->is_meanwhile == b->is_meanwhile && a->is_open == b->is_open;
 }
 
@@ -175,23 +162,6 @@ static struct book_key *wait_key_take(struct wait_book *b, const struct wait_key
 	return &keys[place];
 }
 
-/* The kernel has counted a wait: forget it as in progress. Return: the part of @ns that ticks have reported */
-static uint64_t open_settle(struct wait_book *b, const struct account_wait *wait, uint64_t ns)
-{
-	for (size_t i = 0; i < b->open.n; i++) {
-		struct book_open *o = &b->open.items[i];
-		uint64_t told_ns;
-
-		/* Both clocks agree within 1 %. */
-		if (!is_same_resource(&o->wait, wait) || ns < o->wait.ns - o->wait.ns / 100)
-			continue;
-		told_ns = MIN(o->told_ns, ns);
-		ARRAY_REMOVE_SWAP(&b->open, i);
-		return told_ns;
-	}
-	return 0;
-}
-
 int wait_book_note(struct wait_book *b, const struct wait_key *key, const struct wait_value *value, const char *path,
 		   uint64_t reading)
 {
@@ -217,14 +187,14 @@ int wait_book_note(struct wait_book *b, const struct wait_key *key, const struct
 	w->all.count += count;
 	w->all.max_ns = MAX(w->all.max_ns, value->max_ns);
 	w->fresh_ns += ns;
-	w->fresh_earlier_ns += open_settle(b,
-					   &(struct account_wait){ .resource = key->resource,
-								   .device = key->device,
-								   .tid = key->tid,
-								   .op = key->op,
-								   .class = key->class,
-								   .kind = key->kind },
-					   ns);
+	w->fresh_earlier_ns += open_waits_settle(&b->open,
+						 &(struct account_wait){ .resource = key->resource,
+									 .device = key->device,
+									 .tid = key->tid,
+									 .op = key->op,
+									 .class = key->class,
+									 .kind = key->kind },
+						 ns);
 	w->fresh_count += count;
 	w->fresh_max_ns = MAX(w->fresh_max_ns, max_ns);
 	if (!w->is_sum)
@@ -245,56 +215,20 @@ int wait_book_open(struct wait_book *b, const struct account_record *record, con
 		.kind = record->wait_kind,
 		.is_open = true,
 	};
-	struct book_open *open = NULL;
-	size_t n = 0;
+	struct account_wait *noted;
 	int r;
 
 	if (record->wait_class >= BLAME_COUNT || record->wait_kind >= RESOURCE_COUNT)
 		return 0;
-	/*
-	 * Of this thread's ended waits only the last may still be uncounted: earlier ones were counted, or never will
-	 * be.
-	 */
-	for (size_t i = 0; i < b->open.n; i++) {
-		struct book_open *o = &b->open.items[i];
-
-		if (o->wait.tid == wait.tid && o->since_ns != record->wait_since_ns) {
-			if (o->is_over)
-				continue;
-			o->is_over = true;
-		}
-		b->open.items[n++] = *o;
-	}
-	b->open.n = n;
-	for (size_t i = 0; i < n && !open; i++)
-		if (b->open.items[i].wait.tid == wait.tid && !b->open.items[i].is_over)
-			open = &b->open.items[i];
-	if (open && !is_same_resource(&open->wait, &wait))
-		return 0; /* the record changed while it was read */
-	if (!open) {
-		r = ARRAY_PUSH(&b->open, ((struct book_open){ .wait = wait, .since_ns = record->wait_since_ns }));
-		if (r < 0)
-			return r;
-		open = &b->open.items[b->open.n - 1];
-	}
-	open->wait.ns = open->wait.max_ns = MAX(open->wait.ns, wait.ns);
-	open->reading = reading;
-	account_wait_name_set(&open->wait, record->wait_name, path);
-	return 0;
+	r = open_waits_note(&b->open, &wait, record->wait_since_ns, reading, &noted);
+	if (noted)
+		account_wait_name_set(noted, record->wait_name, path);
+	return r;
 }
 
 void wait_book_opened(struct wait_book *b, uint64_t reading)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < b->open.n; i++) {
-		struct book_open *o = &b->open.items[i];
-
-		o->is_over = o->is_over || o->reading != reading;
-		if (!o->is_over || o->told_ns)
-			b->open.items[n++] = *o;
-	}
-	b->open.n = n;
+	open_waits_end(&b->open, reading);
 }
 
 void wait_book_forget(struct wait_book *b, uint64_t reading)
@@ -340,6 +274,17 @@ static int wait_longest_first(const void *a, const void *b)
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
 
+/* Of waits in progress, too: threads without an account may wait for as many resources as there are threads. */
+static struct account_wait open_sum_of(const struct account_wait *w)
+{
+	struct account_wait sum = wait_sum_of(w);
+
+	sum.is_open = true;
+	sum.ns = w->ns;
+	sum.max_ns = w->max_ns;
+	return sum;
+}
+
 static int waits_tell(const struct wait_book *b, bool is_tick, const struct account *accounts, size_t n_accounts,
 		      struct wait_list *ret)
 {
@@ -362,15 +307,17 @@ static int waits_tell(const struct wait_book *b, bool is_tick, const struct acco
 			told.tid = 0;
 		r = wait_add(&list, &told);
 	}
-	for (size_t i = 0; i < b->open.n && r == 0; i++) {
-		const struct book_open *o = &b->open.items[i];
+	for (size_t i = 0; i < b->open.threads.n && r == 0; i++) {
+		const struct open_wait *o = &b->open.threads.items[i].now;
 		struct account_wait told = o->wait;
 
 		told.ns -= is_tick ? MIN(told.ns, o->told_ns) : 0;
-		if (o->is_over || !told.ns)
+		if (!o->since_ns || !told.ns)
 			continue;
 		if (!is_told_singly(accounts, n_accounts, told.tid))
 			told.tid = 0;
+		if (!told.tid && list.n >= LIST_ENOUGH)
+			told = open_sum_of(&told);
 		r = wait_add(&list, &told);
 	}
 	if (r < 0) {
@@ -443,7 +390,5 @@ void wait_book_taken(struct wait_book *b)
 	for (size_t i = 0; i < b->waits.n; i++)
 		b->waits.items[i].fresh_ns = b->waits.items[i].fresh_max_ns = b->waits.items[i].fresh_count =
 			b->waits.items[i].fresh_earlier_ns = 0;
-	for (size_t i = 0; i < b->open.n; i++)
-		if (!b->open.items[i].is_over)
-			b->open.items[i].told_ns = b->open.items[i].wait.ns;
+	open_waits_taken(&b->open);
 }

@@ -484,6 +484,51 @@ static void a_process_that_is_gone_keeps_one(void)
 	tick_done(&tick);
 }
 
+static void short_process(struct world *w, uint32_t number, uint32_t uid)
+{
+	const struct account_record record = { .now_ns = w->now_ns + 10 * MS,
+					       .slot = 1,
+					       .tgid = TGID + number,
+					       .tid = TGID + number,
+					       .account = { .since_ns = w->now_ns, .calls = 1 } };
+	struct tick tick;
+
+	w->now_ns += 10 * MS;
+	w->slots[1] = (struct process_slot){ .tgid = TGID + number,
+					     .uid = uid,
+					     .start_boot_ns = 7 + number,
+					     .gone_ns = w->now_ns,
+					     .state = PROCESS_SLOT_GONE };
+	reading_begins(w);
+	CHECK_INT_EQ("note", figures_account(w->figures, &record), 0);
+	reading_ends(w);
+	tick = take(w);
+	tick_done(&tick);
+}
+
+/* A user who starts very many processes displaces only the accounts of his own that ended. */
+static void users_displace_their_own(void)
+{
+	enum { BOBS = 5, ALICES = 300 };
+	CLEANUP(world_freep) struct world *w = world_new();
+	size_t n_alice = 0, n_bob = 0;
+
+	for (uint32_t i = 0; i < BOBS; i++)
+		short_process(w, i, 1001);
+	for (uint32_t i = 0; i < ALICES; i++)
+		short_process(w, BOBS + i, 1000);
+	for (size_t i = 0; i < figures_count(w->figures); i++) {
+		const struct process_figures *p = figures_get(w->figures, i);
+
+		if (p->process->identity.uid == 1001)
+			n_bob += p->accounts.n;
+		else
+			n_alice += p->accounts.n;
+	}
+	CHECK_INT_EQ("bob's", n_bob, BOBS);
+	CHECK_INT_IN("alice's", (int64_t)n_alice, 64, ALICES - 1);
+}
+
 /* What is read once, as its thread ends, may come before its process is known. */
 static void an_early_record_waits(void)
 {
@@ -600,6 +645,7 @@ int main(void)
 	many_driving_threads_end();
 	an_exec_begins_anew();
 	a_process_that_is_gone_keeps_one();
+	users_displace_their_own();
 	an_early_record_waits();
 	early_records_find_no_room();
 	whatever_is_read_sums();

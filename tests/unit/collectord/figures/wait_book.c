@@ -350,6 +350,40 @@ static void open_waits_are_bounded(void)
 		0);
 }
 
+/*
+ * A user's program may have very many threads that wait, each for a resource of its own: the time of all is reported,
+ * in few rows, and each reading takes time in proportion to their number.
+ */
+static void very_many_open_waits(void)
+{
+	enum { THREADS = 200000, READINGS = 4 };
+	CLEANUP(book_freep) struct wait_book *b = wait_book_new();
+	CLEANUP(list_done) struct wait_list list = { .n = 0 };
+	const struct account accounts[] = { { .tid = 1 } };
+	uint64_t ns = 0;
+
+	for (uint64_t reading = 0; reading < READINGS; reading++) {
+		for (uint32_t i = 0; i < THREADS; i++) {
+			/* Every second thread begins another wait each time. */
+			const struct account_record record = { .tid = 1 + i,
+							       .wait_since_ns = 1 + (i % 2 ? reading : 0),
+							       .wait_ns = MS,
+							       .wait_resource = i,
+							       .wait_class = BLAME_OTHER,
+							       .wait_kind = RESOURCE_PIPE };
+
+			CHECK_INT_EQ("open", wait_book_open(b, &record, NULL, reading), 0);
+		}
+		wait_book_opened(b, reading);
+		wait_book_taken(b);
+	}
+	CHECK_INT_EQ("all", wait_book_show(b, accounts, ARRAY_SIZE(accounts), &list), 0);
+	for (size_t i = 0; i < list.n; i++)
+		ns += list.items[i].ns;
+	CHECK_INT_EQ("their time", ns, (uint64_t)THREADS * MS);
+	CHECK_INT_IN("rows", (int64_t)list.n, 1, 1024);
+}
+
 static void names_are_those_of_the_kind(void)
 {
 	static const struct {
@@ -409,6 +443,7 @@ int main(void)
 	children_are_folded_by_name();
 	open_waits_are_told_once();
 	open_waits_are_bounded();
+	very_many_open_waits();
 	names_are_those_of_the_kind();
 	return check_result();
 }
