@@ -87,9 +87,17 @@ static __always_inline __u64 credentials_capabilities(__u32 uid)
 }
 
 /*
- * credentials_are_own() - whether a process may be inspected by its own user. An exiting process has no memory to dump:
- * only its ids and capabilities are compared.
+ * Without memory, as a process that exits: what the kernel itself goes by, older ones by the ids and capabilities
+ * alone.
  */
+static __always_inline bool credentials_are_dumpable_yet(struct task_struct *task)
+{
+	if (task->mm)
+		return credentials_are_dumpable(task);
+	return !bpf_core_field_exists(task->user_dumpable) || BPF_CORE_READ_BITFIELD(task, user_dumpable);
+}
+
+/* credentials_are_own() - whether a process may be inspected by its own user */
 static __always_inline bool credentials_are_own(struct task_struct *task)
 {
 	const struct cred *cred = task->real_cred;
@@ -98,7 +106,7 @@ static __always_inline bool credentials_are_own(struct task_struct *task)
 	if (!cred)
 		return false;
 	uid = cred->uid.val;
-	return credentials_are_of(cred, uid) && (!task->mm || credentials_are_dumpable(task)) &&
+	return credentials_are_of(cred, uid) && credentials_are_dumpable_yet(task) &&
 	       credentials_are_no_more(cred, uid, credentials_capabilities(uid));
 }
 

@@ -372,7 +372,8 @@ struct task_struct {
 	int pdeath_signal;
 	unsigned long jobctl;
 	unsigned in_iowait : 1;
-	unsigned frozen : 1; /* for control groups version 2: in the freezer, stopped or in vfork(2) */
+	unsigned user_dumpable : 1; /* what its memory said of that, kept when it is given up at the exit */
+	unsigned frozen : 1;	    /* for control groups version 2: in the freezer, stopped or in vfork(2) */
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;

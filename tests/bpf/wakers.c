@@ -3,6 +3,7 @@
  * What threads that make calls wait for, and who ends their waits: each scenario knows both.
  */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -174,7 +175,7 @@ static void end_by_exec(void)
 	_exit(1);
 }
 
-enum waker { NOBODY, THREAD, PROCESS, HIDDEN_PROCESS, CHILD, HOG };
+enum waker { NOBODY, THREAD, PROCESS, HIDDEN_PROCESS, CHILD, HIDDEN_CHILD, HOG };
 
 struct scenario {
 	const char *name;
@@ -190,6 +191,11 @@ struct scenario {
 
 static const struct scenario *scenario;
 static struct probe_set *probes;
+
+static bool is_child(const struct scenario *s)
+{
+	return s->waker == CHILD || s->waker == HIDDEN_CHILD;
+}
 
 /* One wake-up for each byte that comes. */
 static void *wake(void *data)
@@ -216,6 +222,9 @@ static void await_child(void)
 	pid_t pid = shared->resource ? vfork() : fork(); /* in vfork(2) the kernel says that a thread is frozen */
 
 	if (pid == 0) {
+		if (scenario->waker == HIDDEN_CHILD &&
+		    (setresuid(WAKER_UID, WAKER_UID, WAKER_UID) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0))
+			_exit(1);
 		wait_sleep();
 		_exit(0);
 	}
@@ -289,7 +298,7 @@ static void wait_once(const struct scenario *s, int i)
 	else
 		(void)func_await(NULL);
 	ns = wait_blocked_ns() - ns;
-	if (s->waker == CHILD && i > 0)
+	if (is_child(s) && i > 0)
 		return;
 	if (ns >= WAIT_LEAST_NS * 3 / 2) {
 		shared->n_sure++;
@@ -382,6 +391,8 @@ static const struct scenario scenarios[] = {
 	{ "stop, a process, in calls", await_stop, wake_stop, PROCESS, true, BLAME_OTHER, RESOURCE_STOPPED, "", NULL },
 	{ "epoll, a process", await_epoll, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_NONE, "", NULL },
 	{ "child", await_child, wake_nobody, CHILD, false, BLAME_OTHER, RESOURCE_CHILD, "", NULL },
+	{ "child that its user may not inspect", await_child, wake_nobody, HIDDEN_CHILD, false, BLAME_OTHER,
+	  RESOURCE_CHILD, "", NULL },
 	{ "sleep", wait_sleep, wake_nobody, HOG, false, BLAME_SLEEP, RESOURCE_NONE, "", NULL },
 };
 
@@ -418,11 +429,30 @@ struct kept {
 	bool are_told; /* name of the resource; user and name of the waker */
 };
 
+static bool is_hidden(const struct scenario *s)
+{
+	return s->waker == HIDDEN_PROCESS || s->waker == HIDDEN_CHILD;
+}
+
+/* Whether the kernel keeps of a process that exits whether its user might inspect it. Older ones show it to him. */
+static bool says_dumpable(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, "task_struct", BTF_KIND_STRUCT) : -1;
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	bool is_there = false;
+
+	for (uint32_t i = 0; type && i < btf_vlen(type); i++)
+		is_there |= strcmp(btf__name_by_offset(btf, btf_members(type)[i].name_off), "user_dumpable") == 0;
+	btf__free(btf);
+	return is_there;
+}
+
 static void kept_add(const struct wait_key *key, const struct wait_value *value, void *data)
 {
 	const struct scenario *s = scenario;
 	struct kept *kept = data;
-	const char *comm = shared->waker_tgid && s->waker != CHILD ? "waker" : "";
+	const char *comm = shared->waker_tgid && !is_child(s) ? "waker" : "";
 
 	if (key->slot != kept->slot || key->is_meanwhile)
 		return;
@@ -441,9 +471,9 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 	kept->ns += value->ns;
 	kept->max_ns = MAX(kept->max_ns, value->max_ns);
 	kept->are_told = strcmp(value->name, s->resource_name) == 0 &&
-			 value->waker_uid == (s->waker == PROCESS || s->waker == HIDDEN_PROCESS ? WAKER_UID : 0) &&
-			 value->is_waker_guarded == (s->waker == HIDDEN_PROCESS) &&
-			 (s->waker == CHILD || strcmp(value->waker_comm, comm) == 0);
+			 value->waker_uid == (s->waker == PROCESS || is_hidden(s) ? WAKER_UID : 0) &&
+			 value->is_waker_guarded == (is_hidden(s) && (s->waker != HIDDEN_CHILD || says_dumpable())) &&
+			 (is_child(s) || strcmp(value->waker_comm, comm) == 0);
 }
 
 /* Says what was kept instead. */
