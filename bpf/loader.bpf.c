@@ -212,6 +212,8 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
 	/* The process stops when it returns from this probe. Without the record the daemon would not resume it. */
 	if (guardian && bpf_map_lookup_elem(&guardians, &guardian) && hold_is_guarded(hold_uid, guardian))
 		r->library.is_held = bpf_send_signal(SIGSTOP) == 0;
+	if (r->library.is_held && entry)
+		entry->held_ns = r->time_ns;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -199,6 +199,7 @@ struct process_entry {
 	__u32 was_in_call;   /* a thread ended inside a call */
 	__u32 was_oom_told;  /* an OOM kill was reported; the kernel marks every thread */
 	__u32 is_guarded;    /* as in process_slot: set at an exec or later, kept until the next exec */
+	__u64 held_ns;	     /* when the tracer last stopped it to attach a library; 0: never */
 };
 
 /* The last memory reclaim of a thread. */

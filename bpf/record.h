@@ -365,7 +365,13 @@ enum resource_kind {
 };
 
 /* What stopped a thread: its own system call or page fault does not wait. */
-enum stop_kind { STOP_NONE, STOP_SIGNAL, STOP_DEBUGGER, STOP_FREEZER };
+enum stop_kind {
+	STOP_NONE,
+	STOP_SIGNAL,
+	STOP_DEBUGGER,
+	STOP_FREEZER,
+	STOP_HOLD, /* by the tracer, while it attached a library */
+};
 
 /* Whether the resource is a pipe or FIFO, read or written. */
 static inline int resource_is_pipe(enum resource_kind kind)

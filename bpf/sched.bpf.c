@@ -10,6 +10,7 @@
 
 #define TASK_RUNNING 0
 #define NVIDIA_MAJOR 195
+#define HOLD_BEGINS_NS 10000000
 #define CLOCK_LEAD_KEPT_NS 10000000 /* both clocks drift apart by less than a microsecond in this time */
 
 static __always_inline bool is_throttled(struct task_struct *task)
@@ -56,6 +57,16 @@ static __always_inline enum blame_class file_class(struct task_struct *task, __u
 	return starts_with_nvidia(name) ? BLAME_DEVICE : BLAME_OTHER;
 }
 
+/* A stop by a signal is the tracer's if it begins so soon after that one: the thread is on its way out of a probe. */
+static __always_inline enum stop_kind signal_stop_kind(struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	const struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
+
+	return entry && entry->held_ns && bpf_ktime_get_ns() - entry->held_ns < HOLD_BEGINS_NS ? STOP_HOLD
+											       : STOP_SIGNAL;
+}
+
 /*
  * Whether the thread is stopped or frozen, instead of waiting: by its state at the switch. A thread that the freezer of
  * version 1 finds asleep stays in its wait, and is not switched again.
@@ -63,7 +74,7 @@ static __always_inline enum blame_class file_class(struct task_struct *task, __u
 static __always_inline enum stop_kind stop_kind(struct task_struct *task, __u32 state)
 {
 	if (state & TASK_STOPPED)
-		return STOP_SIGNAL;
+		return signal_stop_kind(task);
 	if (state & TASK_TRACED)
 		return STOP_DEBUGGER;
 	if (state & TASK_FROZEN)

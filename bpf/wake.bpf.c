@@ -130,7 +130,7 @@ static __noinline int cause_note(__u64 slot, struct thread_wait *wait, struct ta
 {
 	__builtin_memset(&wait->resource, 0, sizeof(*wait) - OFFSET_OF(struct thread_wait, resource));
 	resource_note(slot, wait, task, class, PATH_PLACE_WAKE);
-	if (class != BLAME_SLEEP)
+	if (class != BLAME_SLEEP && wait->stop != STOP_HOLD)
 		waker_note(wait, task, ctx);
 	return 0;
 }

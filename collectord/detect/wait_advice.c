@@ -45,6 +45,10 @@ void wait_advise_stopped(struct finding *f, const struct detector_facts *facts, 
 				"thaw",
 				facts->is_ended ? "frozen again" : "still frozen", word.text);
 		break;
+	case STOP_HOLD:
+		detector_advise(f,
+				"it was stopped by Ingero, which attached a library; trace it from before it loads it");
+		break;
 	case STOP_NONE:
 		break;
 	}

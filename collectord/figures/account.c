@@ -56,6 +56,8 @@ static const char *stop_name(uint64_t stop)
 		return "debugger";
 	case STOP_FREEZER:
 		return "freezer";
+	case STOP_HOLD:
+		return "ingero";
 	case STOP_NONE:
 		break;
 	}

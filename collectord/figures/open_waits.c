@@ -45,7 +45,7 @@ static struct open_thread *thread_find(struct open_waits *w, uint32_t tid)
 	return slot && *slot ? &w->threads.items[*slot - 1] : NULL;
 }
 
-/* A thread that is not there yet. */
+/* Adds a thread that thread_find() does not find. */
 static int thread_add(struct open_waits *w, const struct open_thread *t)
 {
 	size_t n = MAX(w->n_slots, SLOTS_LEAST / 2);

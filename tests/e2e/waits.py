@@ -4,6 +4,7 @@ What a program waits for between its calls is shown, kept and explained, as much
 
 A loop in Python that rests on its main thread, and one in C that rests on another thread.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -35,6 +36,31 @@ def check_waits(check, name, trace, which, off_ns):
     check(f"{name}: it slept, or waited for the CPU", sum(row["blame_ns"].get(part, 0) for part in ("sleep", "runnable", "quota")) > 0.9 * row["total_ns"], row)
     check(f"{name}: nobody else makes calls and waits", not (rows.keys() - {which}), rows)
     return row
+
+
+# Loads the driver in its first call.
+FIRST_CALL = """
+import ctypes, sys, time
+runtime = ctypes.CDLL(sys.argv[1])
+for _ in range(3):
+    runtime.cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1024))
+    time.sleep(0.05)
+"""
+STOPS = "SELECT resource_name, by_pid, count FROM waits WHERE resource_kind = 'stopped'"
+
+
+def check_own_stop(check, place):
+    """The stop while a library is attached is the tracer's, not somebody's signal. It may be shorter than what is kept."""
+    db, stops = place.path("stop.db"), []
+    for _ in range(10):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(db)
+        ingero.trace(place.programs, "--db", db, environment={"INGERO_STANDIN_QUIET": "1"}, command=[
+            sys.executable, "-S", "-c", FIRST_CALL, place.programs.library("libcudart.so.12")])
+        stops = place.sql(STOPS, "--db", db)
+        if stops:
+            break
+    check("a stop to attach a library is told as the tracer's", [row["resource_name"] for row in stops] == ["ingero"] and not stops[0]["by_pid"], stops)
 
 
 def main(build):
@@ -71,6 +97,7 @@ def main(build):
 
         ingero.trace(programs, "--db", place.path("short.db"), environment={"INGERO_STANDIN_QUIET": "1"}, command=[
             sys.executable, str(HERE.parent / "workloads" / "cudaload.py"), "--libraries", libraries, "--rate", "10", "--steps", "2", "--report", report])
+        check_own_stop(check, place)
         check("a short life says nothing of its pace", place.explain("--db", place.path("short.db"))["waits"] == [])
     return 1 if check.failed else 0
 
