@@ -153,6 +153,8 @@ int accounts(struct bpf_iter__task *ctx)
 		barrier();
 		r->now_ns = bpf_ktime_get_ns();
 		r->runtime_ns = task->se.sum_exec_runtime;
+		r->user_ns = task->utime;
+		r->kernel_ns = task->stime;
 		account_going_on(room, t, task);
 		bpf_seq_write(seq, room->head, sizeof(room->head));
 		bpf_seq_write(seq, &t->account, sizeof(t->account));

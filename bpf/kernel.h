@@ -371,6 +371,7 @@ struct task_struct {
 	int exit_code;
 	int pdeath_signal;
 	unsigned long jobctl;
+	__u64 utime, stime;
 	unsigned in_iowait : 1;
 	unsigned user_dumpable : 1; /* what its memory said of that, kept when it is given up at the exit */
 	unsigned frozen : 1;	    /* for control groups version 2: in the freezer, stopped or in vfork(2) */

@@ -17,7 +17,8 @@ enum cause_number {
 	CAUSE_CHECKPOINT,
 	CAUSE_READER,
 	CAUSE_STOPPED,
-	CAUSE_PYTHON, /* on the CPU, as are the next three */
+	CAUSE_PYTHON, /* on the CPU, as are the next four */
+	CAUSE_KERNEL,
 	CAUSE_GC,
 	CAUSE_LAUNCHES,
 	CAUSE_SYNCS,

@@ -40,6 +40,13 @@
 /* The device may be busy with long kernels, or the first launch after a wait may come at once. (Guess.) */
 #define QUEUE_CONFIDENCE 0.7
 
+/*
+ * Minimum of its CPU time in the kernel for that to be the cause, and of its CPU time in a second for the kernel's
+ * clock ticks, up to 10 ms apart, to tell that. (Guesses.)
+ */
+#define KERNEL_RATIO 0.7
+#define TICKS_LEAST_NS (100 * NSEC_PER_MSEC)
+
 /* Minimum time of collections in a second. (Guess.) */
 #define GC_LEAST_NS (20 * NSEC_PER_MSEC)
 
@@ -158,6 +165,15 @@ static struct account_wait collections_of(const struct detector_view *view, cons
 	return sum;
 }
 
+/* Whether a thread's CPU time is in its system calls and page faults. That of its calls is in the sum, too: it is
+ * short. */
+static bool is_in_kernel(const struct account *account)
+{
+	uint64_t all_ns = account->user_ns + account->kernel_ns;
+
+	return all_ns >= TICKS_LEAST_NS && (double)account->kernel_ns >= KERNEL_RATIO * (double)all_ns;
+}
+
 /* Whether the process is Python: its threads wait for the GIL, or its name or script says so. */
 static bool is_python(const struct detector_view *view)
 {
@@ -223,7 +239,10 @@ static void computing_fill(const struct look *look, const struct host *h, struct
 	condition_account(c, &h->driving, 0, h->computing_ns);
 	c->most = is_share(least_ns, MOST_RATIO, &h->driving) && !has_other_delays(&h->driving) ? FINDING_MEDIUM
 												: FINDING_LOW;
-	c->of = is_python(look->view) ? cause_get(CAUSE_PYTHON) : NULL;
+	if (is_in_kernel(h->driving.account))
+		c->of = cause_get(CAUSE_KERNEL);
+	else
+		c->of = is_python(look->view) ? cause_get(CAUSE_PYTHON) : NULL;
 	c->extra[EXTRA_COMPUTING] = h->computing_ns;
 	c->extra[EXTRA_CALLS] = h->driving.account->calls;
 	c->extra[EXTRA_COLLECTED_NS] = look->view->is_collected ? look->view->wall_ns : 0;
@@ -327,13 +346,22 @@ static void tell_syncs(const struct detector_sums *s, const struct detector_fact
 
 static void tell_computing(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
-	bool is_in_python = strcmp(f->cause.kind, cause_get(CAUSE_PYTHON)->kind) == 0;
+	const struct cause *cause = cause_find(f->cause.kind);
+	bool is_in_python = cause == cause_get(CAUSE_PYTHON);
 	uint64_t computing_ns = s->extra[EXTRA_COMPUTING], calls = s->extra[EXTRA_CALLS];
 
-	detector_title_between(f, is_in_python ? cause_get(CAUSE_PYTHON)->title : "computed on the CPU");
+	detector_title_between(f, cause ? cause->title : "computed on the CPU");
 	detector_evidence(f, "on_cpu_ns", (double)computing_ns, FINDING_UNIT_NS);
 	detector_evidence_time(f, s);
 	detector_evidence(f, "on_cpu_per_call_ns", calls ? (double)computing_ns / (double)calls : 0, FINDING_UNIT_NS);
+	if (cause == cause_get(CAUSE_KERNEL)) {
+		detector_advise_command(f, facts, "see in which functions of the kernel", "sudo perf top -p ",
+					f->process.tgid, "");
+		detector_advise_command(f, facts, "see which system calls take it (this slows it down)",
+					"sudo strace -c -p ", f->process.tgid, "");
+		detector_advise(f, "read and write more at a time, or in another thread");
+		return;
+	}
 	if (!is_in_python) {
 		detector_advise_command(f, facts, "see where it computes", "sudo perf top -p ", f->process.tgid, "");
 		detector_advise(f, "replay the calls of a step as one CUDA graph, or do the work in another thread");

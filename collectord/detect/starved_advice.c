@@ -196,6 +196,7 @@ void starved_advise(const struct detector_sums *s, const struct detector_facts *
 		wait_advise_stopped(f, facts, &s->longest);
 		break;
 	case CAUSE_PYTHON:
+	case CAUSE_KERNEL:
 	case CAUSE_GC:
 	case CAUSE_LAUNCHES:
 	case CAUSE_SYNCS:

@@ -35,6 +35,8 @@ struct account {
 	bool is_driving;  /* it made a fifth of the process's calls or more, so time that it loses delays the process */
 	uint64_t calls;	  /* calls at depth 0 */
 	uint64_t wall_ns; /* sum of the parts */
+	/* In a tick: CPU time as the kernel's clock tick finds it, to some milliseconds. Both 0: not known */
+	uint64_t user_ns, kernel_ns;
 	char comm[RECORD_COMM_BYTES];
 	ARRAY(struct account_part) parts; /* sorted by where, op, class, each once; none has 0 ns */
 };

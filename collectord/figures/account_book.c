@@ -22,8 +22,10 @@ struct book_thread {
 	uint64_t since_ns;
 	uint64_t reading; /* number of the last reading that had this thread */
 	uint64_t wall_ns, calls;
+	uint64_t user_ns, kernel_ns;
 	uint64_t taken_wall_ns, taken_calls;
-	uint64_t driven_ns; /* part of taken_wall_ns in ticks in which it was driving */
+	uint64_t taken_user_ns, taken_kernel_ns; /* at first: when the thread was first read */
+	uint64_t driven_ns;			 /* part of taken_wall_ns in ticks in which it was driving */
 	ARRAY(struct book_part) parts;
 };
 
@@ -71,6 +73,8 @@ static struct book_thread *thread_take(struct account_book *b, const struct acco
 	if (place < b->threads.n && threads[place].tid == fresh.tid && threads[place].since_ns == fresh.since_ns)
 		return &threads[place];
 	fresh.is_driving = true;
+	fresh.user_ns = fresh.taken_user_ns = r->user_ns;
+	fresh.kernel_ns = fresh.taken_kernel_ns = r->kernel_ns;
 	memcpy(fresh.comm, r->comm, sizeof(fresh.comm));
 	fresh.comm[sizeof(fresh.comm) - 1] = 0;
 	if (ARRAY_PUSH(&b->threads, fresh) < 0)
@@ -169,6 +173,8 @@ static int thread_read(struct book_thread *t, const struct account_record *recor
 		t->parts.items[i].now.ns += grown_ns[i];
 	t->wall_ns = record->now_ns - record->account.since_ns;
 	t->calls = MAX(t->calls, record->account.calls);
+	t->user_ns = MAX(t->user_ns, record->user_ns);
+	t->kernel_ns = MAX(t->kernel_ns, record->kernel_ns);
 	return 0;
 }
 
@@ -236,6 +242,10 @@ static int told_add(struct account *account, const struct told_thread *told, boo
 	int r = 0;
 
 	account->calls += told->calls;
+	if (is_tick) {
+		account->user_ns += t->user_ns - t->taken_user_ns;
+		account->kernel_ns += t->kernel_ns - t->taken_kernel_ns;
+	}
 	for (size_t i = 0; i < t->parts.n && r == 0; i++) {
 		struct account_part part = t->parts.items[i].now;
 
@@ -353,6 +363,8 @@ static void thread_taken(struct book_thread *t, uint64_t all_calls)
 	}
 	t->taken_wall_ns = t->wall_ns;
 	t->taken_calls = t->calls;
+	t->taken_user_ns = t->user_ns;
+	t->taken_kernel_ns = t->kernel_ns;
 	for (size_t i = 0; i < t->parts.n; i++)
 		t->parts.items[i].taken_ns = t->parts.items[i].now.ns;
 }

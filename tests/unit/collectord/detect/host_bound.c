@@ -283,8 +283,42 @@ static void check_device_calls(void)
 	}
 }
 
+/* Where the kernel's clock tick finds the thread, in milliseconds of a second. */
+static void check_kernel(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t user, kernel;
+		const char *cause, *title;
+	} rows[] = {
+		{ "not known", 0, 0, "python", "python3.11 computed in Python between its calls" },
+		{ "all in the kernel", 0, 750, "kernel", "python3.11 computed in the kernel between its calls" },
+		{ "most of it", 150, 600, "kernel", "python3.11 computed in the kernel between its calls" },
+		{ "a half of it", 380, 370, "python", "python3.11 computed in Python between its calls" },
+		{ "too few ticks", 0, 90, "python", "python3.11 computed in Python between its calls" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		const struct finding *f;
+
+		(void)snprintf(p->identity.comm, sizeof(p->identity.comm), "%s", cases[0].comm);
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			second_of(p, 0);
+			play_process(p)->accounts.items[0].user_ns = rows[i].user * MS;
+			play_process(p)->accounts.items[0].kernel_ns = rows[i].kernel * MS;
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "host_bound");
+		CHECK_STR_EQ(rows[i].name, f ? f->cause.kind : "", rows[i].cause);
+		CHECK_STR_EQ(rows[i].name, f ? f->title : "", rows[i].title);
+		play_free(p);
+	}
+}
+
 int main(void)
 {
+	check_kernel();
 	check_device_calls();
 	check_collecting();
 	check_not_measured();

@@ -419,6 +419,37 @@ static void many_driving_threads_end(void)
 	CHECK_INT_EQ("all their calls", calls, 1000);
 }
 
+/* What the thread computed before it was first read is not known to be the program's between calls. */
+static void clock_ticks_are_differences(void)
+{
+	static const struct {
+		uint64_t user_ms, kernel_ms;	       /* so far */
+		uint64_t want_user_ms, want_kernel_ms; /* of the tick */
+	} rows[] = {
+		{ 5000, 7000, 0, 0 },
+		{ 5100, 7300, 100, 300 },
+		{ 5100, 7304, 0, 4 },
+		{ 0, 0, 0, 0 }, /* not known, of a thread that ended */
+	};
+	CLEANUP(world_freep) struct world *w = world_new();
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct account_record record = { .account = { .calls = i },
+						 .user_ns = rows[i].user_ms * MS,
+						 .kernel_ns = rows[i].kernel_ms * MS };
+		struct tick tick;
+
+		reading_begins(w);
+		w->now_ns += 1000 * MS;
+		note(w, TGID, record);
+		reading_ends(w);
+		tick = take(w);
+		CHECK_INT_EQ("user", account_in(&tick, TGID)->user_ns, rows[i].want_user_ms * MS);
+		CHECK_INT_EQ("kernel", account_in(&tick, TGID)->kernel_ns, rows[i].want_kernel_ms * MS);
+		tick_done(&tick);
+	}
+}
+
 /* ---- processes ---- */
 
 static void process_ends(struct world *w)
@@ -639,6 +670,7 @@ int main(void)
 	a_torn_record_is_left_out();
 	a_record_may_come_twice();
 	ticks_are_differences();
+	clock_ticks_are_differences();
 	a_fifth_of_the_calls_drives();
 	the_busiest_are_told_singly();
 	threads_end();
