@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/process_name.h"
 #include "base/wait_words.h"
 #include "libingero/answers/account/chain.h"
+#include "libingero/answers/account/group.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/blame.h"
 #include "libingero/render/units.h"
@@ -17,73 +17,6 @@
 #define CAUSES_TOLD 2u	       /* maximum number of names in one detail */
 #define CAUSE_ALONE_RATIO 0.95 /* share below which a cause has no percentage of its own */
 #define CAUSE_LEAST_RATIO 0.01
-
-/* A cause as the user sees it. */
-enum cause_group {
-	GROUP_READY,
-	GROUP_QUOTA,
-	GROUP_CALL,
-	GROUP_CPU,
-	GROUP_PYTHON,
-	GROUP_GC,
-	GROUP_PIPE,
-	GROUP_SOCKET,
-	GROUP_FULL_PIPE,
-	GROUP_FULL_SOCKET,
-	GROUP_GIL,
-	GROUP_LOCK,
-	GROUP_FILE_LOCK,
-	GROUP_DISK,
-	GROUP_FILE,
-	GROUP_WRITTEN,
-	GROUP_MEMORY,
-	GROUP_CHILD,
-	GROUP_DRIVER,
-	GROUP_SLEEP,
-	GROUP_STOPPED, /* by what is unknown: the sum of several */
-	GROUP_SIGNALLED,
-	GROUP_TRACED,
-	GROUP_FROZEN,
-	GROUP_WOKEN, /* what it waits for is unknown, and who ended the wait is known */
-	GROUP_BLOCKED,
-	GROUP_NOT_KNOWN,
-	GROUP_REST, /* causes without a line of their own */
-};
-
-static const struct {
-	const char *label;
-	const char *brief; /* NULL: the label */
-	const char *link;  /* prefix of the waker or resource */
-} group_words[] = {
-	[GROUP_READY] = { "ready, no CPU", "ready", "behind " },
-	[GROUP_QUOTA] = { "out of CPU quota", NULL, "" },
-	[GROUP_CALL] = { "other calls", NULL, "" },
-	[GROUP_CPU] = { "on the CPU between calls", "on the CPU", "" },
-	[GROUP_PYTHON] = { "Python on the CPU", "Python", "" },
-	[GROUP_GC] = { "garbage collection", NULL, "" },
-	[GROUP_PIPE] = { "waits for a pipe", NULL, "from " },
-	[GROUP_SOCKET] = { "waits for " WAIT_WORDS_SOCKET, NULL, WAIT_WORDS_SOCKET_BY " " },
-	[GROUP_FULL_PIPE] = { "waits for " WAIT_WORDS_FULL_PIPE, NULL, "" },
-	[GROUP_FULL_SOCKET] = { "waits for " WAIT_WORDS_FULL_SOCKET, NULL, "" },
-	[GROUP_GIL] = { "waits for " WAIT_WORDS_GIL, NULL, WAIT_WORDS_GIL_BY " " },
-	[GROUP_LOCK] = { "waits for " WAIT_WORDS_LOCK, NULL, WAIT_WORDS_LOCK_BY " " },
-	[GROUP_FILE_LOCK] = { "waits for a file lock", NULL, "" },
-	[GROUP_DISK] = { "waits for " WAIT_WORDS_DISK, NULL, "" },
-	[GROUP_FILE] = { "waits for a file", NULL, "" },
-	[GROUP_WRITTEN] = { "waits for " WAIT_WORDS_WRITTEN, NULL, "" },
-	[GROUP_MEMORY] = { "waits for " WAIT_WORDS_MEMORY, NULL, "" },
-	[GROUP_CHILD] = { "waits for " WAIT_WORDS_CHILD, NULL, "" },
-	[GROUP_DRIVER] = { "waits in the GPU driver", NULL, "" },
-	[GROUP_SLEEP] = { "sleeping", NULL, "" },
-	[GROUP_STOPPED] = { "stopped", NULL, WAIT_WORDS_STOPPED_BY " " },
-	[GROUP_SIGNALLED] = { "stopped by a signal", NULL, WAIT_WORDS_STOPPED_BY " " },
-	[GROUP_TRACED] = { "stopped by a debugger", NULL, WAIT_WORDS_STOPPED_BY " " },
-	[GROUP_FROZEN] = { "frozen by its cgroup", NULL, WAIT_WORDS_STOPPED_BY " " },
-	[GROUP_WOKEN] = { "waits to be woken", NULL, "by " },
-	[GROUP_BLOCKED] = { "blocked, reason unknown", "blocked", "" },
-	[GROUP_NOT_KNOWN] = { "not known", NULL, "" },
-	[GROUP_REST] = { "other", NULL, "" },
-};
 
 #define CAUSE_NAME_BYTES 60 /* of a path */
 
@@ -113,97 +46,6 @@ static void groups_done(group_list *groups)
 static bool text_begins(const char *text, const char *beginning)
 {
 	return text && strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
-static bool is_python_account(const Ingero__V1__Account *account)
-{
-	const char *script = account->program ? account->program->script : NULL;
-
-	return process_name_is_python(account->process_name ? account->process_name : "", script ? script : "");
-}
-
-static enum cause_group group_of_class(enum blame_view_class class)
-{
-	switch (class) {
-	case BLAME_VIEW_LOCK:
-		return GROUP_LOCK;
-	case BLAME_VIEW_BLOCK_IO:
-		return GROUP_DISK;
-	case BLAME_VIEW_MEMORY:
-		return GROUP_MEMORY;
-	case BLAME_VIEW_NETWORK:
-		return GROUP_SOCKET;
-	case BLAME_VIEW_SLEEP:
-		return GROUP_SLEEP;
-	case BLAME_VIEW_DEVICE:
-		return GROUP_DRIVER;
-	default:
-		return GROUP_BLOCKED;
-	}
-}
-
-static bool is_collection(const Ingero__V1__AccountPart *part)
-{
-	return part->resource && strcmp(part->resource->kind, "gc") == 0;
-}
-
-/* Of a part in a call, too. Return: GROUP_BLOCKED: it is no stop */
-static enum cause_group stop_group(const Ingero__V1__AccountPart *part)
-{
-	static const struct {
-		const char *name;
-		enum cause_group group;
-	} by_name[] = { { "signal", GROUP_SIGNALLED }, { "debugger", GROUP_TRACED }, { "freezer", GROUP_FROZEN } };
-
-	if (!part->resource || strcmp(part->resource->kind, "stopped") != 0)
-		return GROUP_BLOCKED;
-	for (size_t i = 0; i < ARRAY_SIZE(by_name); i++)
-		if (strcmp(part->resource->name, by_name[i].name) == 0)
-			return by_name[i].group;
-	return GROUP_STOPPED;
-}
-
-static enum cause_group account_group_of(const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part)
-{
-	static const struct {
-		const char *kind;
-		enum cause_group group;
-	} by_resource[] = {
-		{ "gil", GROUP_GIL },
-		{ "futex", GROUP_LOCK },
-		{ "pipe", GROUP_PIPE },
-		{ "peer", GROUP_SOCKET },
-		{ "file_lock", GROUP_FILE_LOCK },
-		{ "child", GROUP_CHILD },
-		{ "full_pipe", GROUP_FULL_PIPE },
-		{ "full_peer", GROUP_FULL_SOCKET },
-	};
-	enum blame_view_class class = blame_view_parse(part->class_);
-
-	if (strcmp(part->where, "not_known") == 0)
-		return GROUP_NOT_KNOWN;
-	if (class == BLAME_VIEW_RUNNABLE)
-		return GROUP_READY;
-	if (class == BLAME_VIEW_QUOTA)
-		return GROUP_QUOTA;
-	if (strcmp(part->where, "in") == 0)
-		return GROUP_CALL;
-	if (class == BLAME_VIEW_ON_CPU && is_collection(part))
-		return GROUP_GC;
-	if (class == BLAME_VIEW_ON_CPU)
-		return is_python_account(account) ? GROUP_PYTHON : GROUP_CPU;
-	for (size_t i = 0; part->resource && i < ARRAY_SIZE(by_resource); i++)
-		if (strcmp(part->resource->kind, by_resource[i].kind) == 0)
-			return by_resource[i].group;
-	if (stop_group(part) != GROUP_BLOCKED)
-		return stop_group(part);
-	if (part->resource && strcmp(part->resource->kind, "device") == 0 && class != BLAME_VIEW_MEMORY)
-		return GROUP_DISK;
-	if (part->resource && strcmp(part->resource->kind, "written") == 0 && class != BLAME_VIEW_MEMORY)
-		return GROUP_WRITTEN;
-	if (part->resource && group_of_class(class) == GROUP_BLOCKED && strcmp(part->resource->kind, "inode") == 0)
-		return GROUP_FILE;
-	return part->by && group_of_class(class) == GROUP_BLOCKED ? GROUP_WOKEN : group_of_class(class);
 }
 
 /* "ffmpeg (8821)", "ffmpeg (8821, bob)", "thread 4711", "a process of bob" */
@@ -254,8 +96,9 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 	switch (group) {
 	case GROUP_CALL:
 		(void)snprintf(cause->text, sizeof(cause->text), "%s",
-			       is_collection(part)		   ? group_words[GROUP_GC].label
-			       : stop_group(part) != GROUP_BLOCKED ? group_words[stop_group(part)].label
+			       account_is_collection(part) ? account_group_words(GROUP_GC)->label
+			       : account_stop_group(part) != GROUP_BLOCKED
+				       ? account_group_words(account_stop_group(part))->label
 			       : blame_view_parse(part->class_) == BLAME_VIEW_COUNT
 				       ? part->class_
 				       : blame_view_label(blame_view_parse(part->class_)));
@@ -321,21 +164,22 @@ struct account_waiting account_waiting_of(const Ingero__V1__Account *account)
 	if (!part || strcmp(part->where, "between") != 0)
 		return waiting;
 	group = account_group_of(account, part);
-	label = group_words[group].label;
+	label = account_group_words(group)->label;
 	if (text_begins(label, waits))
 		(void)buf_printf(&text, "%s%s so far %s", waits, units_ns(part->ns, 0).text, label + strlen(waits));
 	else
-		(void)buf_printf(&text, "%s for %s so far", group_words[group].brief ? group_words[group].brief : label,
+		(void)buf_printf(&text, "%s for %s so far",
+				 account_group_words(group)->brief ? account_group_words(group)->brief : label,
 				 units_ns(part->ns, 0).text);
 	if (part->by && (group == GROUP_PIPE || group == GROUP_SOCKET)) {
 		who_format(account, part->by, group, &who);
-		(void)buf_printf(&text, " %s%s", group_words[group].link, who.text);
+		(void)buf_printf(&text, " %s%s", account_group_words(group)->link, who.text);
 	}
 	if (part->by && (group == GROUP_FULL_PIPE || group == GROUP_FULL_SOCKET)) {
 		who_format(account, part->by, group, &who);
 		(void)buf_printf(&text, " " WAIT_WORDS_FULL_BY " %s", who.text);
 	}
-	if (group != GROUP_GIL && stop_group(part) == GROUP_BLOCKED)
+	if (group != GROUP_GIL && account_stop_group(part) == GROUP_BLOCKED)
 		resource_format(part->resource, &what);
 	if (what.text[0])
 		(void)buf_printf(&text, ": %s", what.text);
@@ -422,7 +266,7 @@ static void detail_format(struct group *group, char *detail, size_t n)
 
 		if (i > 0 && ratio < CAUSE_LEAST_RATIO)
 			break;
-		(void)buf_printf(&text, "%s%s", i ? ", " : group_words[group->kind].link, cause->text);
+		(void)buf_printf(&text, "%s%s", i ? ", " : account_group_words(group->kind)->link, cause->text);
 		if (ratio < CAUSE_ALONE_RATIO)
 			(void)buf_printf(&text, " %s", units_ratio(ratio, UNITS_TIGHT).text);
 		chain_append(&cause->chain, cause->ns ? (double)cause->chain_ns / (double)cause->ns : 0, " ← ", &text);
@@ -432,59 +276,24 @@ static void detail_format(struct group *group, char *detail, size_t n)
 	(void)snprintf(detail, n, "%s", buf_text(&text));
 }
 
-static bool is_group_wait(enum cause_group kind)
-{
-	switch (kind) {
-	case GROUP_PIPE:
-	case GROUP_SOCKET:
-	case GROUP_FULL_PIPE:
-	case GROUP_FULL_SOCKET:
-	case GROUP_STOPPED:
-	case GROUP_SIGNALLED:
-	case GROUP_TRACED:
-	case GROUP_FROZEN:
-	case GROUP_GIL:
-	case GROUP_LOCK:
-	case GROUP_FILE_LOCK:
-	case GROUP_DISK:
-	case GROUP_FILE:
-	case GROUP_WRITTEN:
-	case GROUP_MEMORY:
-	case GROUP_CHILD:
-	case GROUP_WOKEN:
-	case GROUP_BLOCKED:
-		return true;
-	case GROUP_READY:
-	case GROUP_QUOTA:
-	case GROUP_CALL:
-	case GROUP_CPU:
-	case GROUP_PYTHON:
-	case GROUP_GC:
-	case GROUP_DRIVER:
-	case GROUP_SLEEP:
-	case GROUP_NOT_KNOWN:
-	case GROUP_REST:
-		break;
-	}
-	return false;
-}
-
 static void line_of_group(struct group *group, struct account_line *line)
 {
-	const char *brief = group_words[group->kind].brief;
+	const char *brief = account_group_words(group->kind)->brief;
 
 	memset(line, 0, sizeof(*line));
 	line->ns = group->ns;
-	line->is_wait = is_group_wait(group->kind);
+	line->is_wait = account_group_is_wait(group->kind);
 	line->is_sleep = group->kind == GROUP_SLEEP;
 	line->is_call = group->kind == GROUP_CALL;
 	line->is_without_cpu = group->kind == GROUP_READY || group->kind == GROUP_QUOTA;
-	line->is_linked = *group_words[group->kind].link != '\0';
-	(void)snprintf(line->label, sizeof(line->label), "%s", group->op ? group->op : group_words[group->kind].label);
+	line->is_linked = *account_group_words(group->kind)->link != '\0';
+	(void)snprintf(line->label, sizeof(line->label), "%s",
+		       group->op ? group->op : account_group_words(group->kind)->label);
 	detail_format(group, line->detail, sizeof(line->detail));
 	if (group->kind == GROUP_READY && group->causes.n)
-		(void)snprintf(line->brief, sizeof(line->brief), "%s %s%.*s", brief, group_words[group->kind].link,
-			       (int)strcspn(group->causes.items[0].text, "("), group->causes.items[0].text);
+		(void)snprintf(line->brief, sizeof(line->brief), "%s %s%.*s", brief,
+			       account_group_words(group->kind)->link, (int)strcspn(group->causes.items[0].text, "("),
+			       group->causes.items[0].text);
 	else
 		(void)snprintf(line->brief, sizeof(line->brief), "%s",
 			       group->op ? trace_op_label(group->op).text
@@ -505,7 +314,8 @@ static int rest_merge(group_list *groups, size_t from)
 		struct cause cause = { .ns = g->ns };
 
 		rest.ns += g->ns;
-		(void)snprintf(cause.text, sizeof(cause.text), "%s", g->op ? g->op : group_words[g->kind].label);
+		(void)snprintf(cause.text, sizeof(cause.text), "%s",
+			       g->op ? g->op : account_group_words(g->kind)->label);
 		r = cause_add(&rest, &cause);
 	}
 	for (size_t i = from; i < groups->n; i++)
