@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libingero/answers/account/group.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/process_name.h"
 #include "base/wait_words.h"
 #include "libingero/render/blame.h"
+
+#define MOSTLY_RATIO 0.95 /* share of the time of a class below which its cause is not all of it */
 
 static const struct account_group_words group_words[] = {
 	[GROUP_READY] = { "ready, no CPU", "ready", "behind " },
@@ -169,4 +172,42 @@ bool account_group_is_wait(enum cause_group kind)
 		break;
 	}
 	return false;
+}
+
+/* The cause of time blocked, in a call, too; GROUP_BLOCKED: unknown. */
+static enum cause_group blocked_group(const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part)
+{
+	return strcmp(part->where, "between") == 0 ? account_group_of(account, part) : account_stop_group(part);
+}
+
+struct account_class_words account_class_words(const Ingero__V1__Account *account, const char *class, bool in_calls)
+{
+	static const char waits[] = "waits ";
+	enum blame_view_class view_class = blame_view_parse(class);
+	uint64_t sum_ns = 0, ns[GROUP_REST + 1] = { 0 };
+	enum cause_group most = GROUP_BLOCKED;
+	struct account_class_words words;
+	const char *label, *mostly;
+
+	for (size_t i = 0; account && view_class == BLAME_VIEW_OTHER && i < account->n_parts; i++) {
+		const Ingero__V1__AccountPart *part = account->parts[i];
+
+		if (strcmp(part->class_, class) != 0 || (in_calls && strcmp(part->where, "in") != 0))
+			continue;
+		sum_ns += part->ns;
+		ns[blocked_group(account, part)] += part->ns;
+	}
+	for (enum cause_group kind = 0; kind <= GROUP_REST; kind++)
+		if (account_group_is_wait(kind) && ns[kind] > sum_ns / 2)
+			most = kind;
+	mostly = (double)ns[most] < MOSTLY_RATIO * (double)sum_ns ? "mostly " : "";
+	label = group_words[most].label;
+	if (most == GROUP_BLOCKED)
+		(void)snprintf(words.text, sizeof(words.text), "%s",
+			       view_class == BLAME_VIEW_COUNT ? class : blame_view_phrase(view_class));
+	else if (strncmp(label, waits, strlen(waits)) == 0)
+		(void)snprintf(words.text, sizeof(words.text), "%swaiting %s", mostly, label + strlen(waits));
+	else
+		(void)snprintf(words.text, sizeof(words.text), "%s%s", mostly, label);
+	return words;
 }

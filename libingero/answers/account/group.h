@@ -53,3 +53,16 @@ enum cause_group account_stop_group(const Ingero__V1__AccountPart *part);
 bool account_group_is_wait(enum cause_group kind);
 /** account_is_collection() - whether Python collected garbage in this part */
 bool account_is_collection(const Ingero__V1__AccountPart *part);
+
+struct account_class_words {
+	char text[96];
+};
+
+/**
+ * account_class_words() - what a thread did in the time of a class: the phrase of the class; of time blocked the cause,
+ * where the account knows that of most of it: "stopped by a signal", "mostly waiting for a pipe"
+ * @account: NULL: unknown
+ * @class:   name of the class as in parts
+ * @in_calls: only time in calls
+ */
+struct account_class_words account_class_words(const Ingero__V1__Account *account, const char *class, bool in_calls);

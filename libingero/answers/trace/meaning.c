@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libingero/answers/account/group.h"
 #include "libingero/answers/account/text.h"
 #include "libingero/answers/explain/finding.h"
 #include "libingero/answers/lost.h"
@@ -29,7 +30,9 @@ static void rest_append(struct buf *text, const struct blame_view *blame, enum b
 			 class == BLAME_VIEW_ON_CPU ? "computing" : blame_view_phrase(class));
 }
 
-static void delay_append(const Ingero__V1__Delay *delay, const struct text_style *style, struct buf *out)
+/* @account: of its process; NULL: unknown */
+static void delay_append(const Ingero__V1__Delay *delay, const Ingero__V1__Account *account,
+			 const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Operation *op = delay->operation;
 	enum blame_view_class class = blame_view_parse(delay->takes);
@@ -40,7 +43,7 @@ static void delay_append(const Ingero__V1__Delay *delay, const struct text_style
 			 trace_process_name(op->process_name, op->program).text, op->pid,
 			 units_ns(delay->lost_ns, 0).text,
 			 units_ratio((double)delay->lost_ns / (double)MAX(blame.sum_ns, 1), 0).text,
-			 class == BLAME_VIEW_COUNT ? delay->takes : blame_view_phrase(class));
+			 account_class_words(account, delay->takes, /* in_calls= */ true).text);
 	rest_append(&text, &blame, class);
 	(void)buf_printf(&text, " Half of its %s took more than %s, one in 100 more than %s.",
 			 units_things(op->count, "call", "calls").text, units_ns(op->p50_ns, 0).text,
@@ -126,12 +129,11 @@ static void whole_mean(const Ingero__V1__Delay *delay, const struct whole *whole
 		       struct buf *out)
 {
 	const Ingero__V1__Operation *op = delay->operation;
-	enum blame_view_class class = blame_view_parse(delay->takes);
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	(void)buf_printf(&text, "%s (pid %u) lost ", trace_process_name(op->process_name, op->program).text, op->pid);
 	lost_of_append(whole->places.lost_ns, whole->of_ns, &text);
-	(void)buf_printf(&text, ", %s", class == BLAME_VIEW_COUNT ? delay->takes : blame_view_phrase(class));
+	(void)buf_printf(&text, ", %s", account_class_words(whole->account, delay->takes, /* in_calls= */ false).text);
 	explain_places_append(&whole->places, &text);
 	(void)buf_append_text(&text, ".");
 	text_paragraph(out, style, "▲ ", buf_text(&text));
@@ -225,7 +227,7 @@ static int delay_mean(const Ingero__V1__Summary *summary, const struct text_styl
 	if (whole.places.between_ns > delay->lost_ns)
 		whole_mean(delay, &whole, style, out);
 	else
-		delay_append(delay, style, out);
+		delay_append(delay, whole.account, style, out);
 	if (is_ready && whole.places.between_ns > delay->lost_ns && whole.account) {
 		r = account_neighbours_append(whole.account, delay->takes, style, out);
 	} else if (is_ready) {

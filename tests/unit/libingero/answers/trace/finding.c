@@ -347,6 +347,35 @@ static void whole_test(void)
 		{ .where = "between", .class = "on_cpu", .ns = 5900 * MS },
 		{ .where = "in", .class = "runnable", .op = "cudaFree", .ns = 200 * MS, .by_pid = 8310, .by = "sh" },
 	};
+	static const struct part_row stopped[] = {
+		{ .where = "between", .class = "other", .ns = 4600 * MS, .kind = "stopped", .name = "signal" },
+		{ .where = "between", .class = "other", .ns = 100 * MS },
+		{ .where = "between", .class = "on_cpu", .ns = 6 * S },
+		{ .where = "in",
+		  .class = "other",
+		  .op = "cudaFree",
+		  .ns = 400 * MS,
+		  .kind = "stopped",
+		  .name = "signal" },
+		{ .where = "in", .class = "on_cpu", .op = "cudaFree", .ns = 100 * MS },
+	};
+	static const struct part_row stopped_in_calls[] = {
+		{ .where = "between", .class = "on_cpu", .ns = 6 * S },
+		{ .where = "in",
+		  .class = "other",
+		  .op = "cudaFree",
+		  .ns = 400 * MS,
+		  .kind = "stopped",
+		  .name = "freezer" },
+	};
+	static const struct part_row piped[] = {
+		{ .where = "between", .class = "other", .ns = 4600 * MS, .kind = "pipe", .name = "" },
+		{ .where = "between", .class = "other", .ns = 500 * MS },
+	};
+	static const struct part_row hardly_known[] = {
+		{ .where = "between", .class = "other", .ns = 2 * S, .kind = "stopped", .name = "signal" },
+		{ .where = "between", .class = "other", .ns = 3 * S },
+	};
 	static const struct {
 		const char *name, *takes, *finding; /* the finding's title; NULL: none */
 		const struct part_row *rows;
@@ -376,6 +405,22 @@ static void whole_test(void)
 		  "▲ python (pid 4711) lost 8.4 s of 12.0 s, 70 % of the time, ready to run but out\n"
 		  "  of its cgroup's CPU quota: 400 ms in cudaFree, 8.0 s between calls.\n"
 		  "  do: more CPUs\n" },
+		{ "stopped", "other", NULL, stopped, ARRAY_SIZE(stopped),
+		  "▲ python (pid 4711) lost 5.1 s of 11.2 s, 46 % of the time, stopped by a signal:\n"
+		  "  400 ms in cudaFree, 4.7 s between calls.\n"
+		  "  do: more CPUs\n" },
+		{ "stopped in calls", "other", NULL, stopped_in_calls, ARRAY_SIZE(stopped_in_calls),
+		  "▲ cudaFree in python (pid 4711) lost 200 ms, 100 % of its time, frozen by its\n"
+		  "  cgroup. Half of its 10 calls took more than 0 ns, one in 100 more than 0 ns.\n"
+		  "  do: more CPUs\n" },
+		{ "of another known cause", "other", NULL, piped, ARRAY_SIZE(piped),
+		  "▲ python (pid 4711) lost 5.1 s of 5.1 s, 100 % of the time, mostly waiting for a\n"
+		  "  pipe.\n"
+		  "  do: more CPUs\n" },
+		{ "most of no known cause", "other", NULL, hardly_known, ARRAY_SIZE(hardly_known),
+		  "▲ python (pid 4711) lost 5.0 s of 5.0 s, 100 % of the time, blocked for an\n"
+		  "  unknown reason.\n"
+		  "  do: more CPUs\n" },
 		{ "most in calls", "runnable", NULL, in_calls, ARRAY_SIZE(in_calls),
 		  "▲ cudaFree in python (pid 4711) lost 200 ms, 67 % of its time, ready to run\n"
 		  "  while another task had the CPU. For another 33 % the call was computing. Half\n"
@@ -397,6 +442,12 @@ static void whole_test(void)
 		    .count = 10,
 		    .blame_ns = { [BLAME_VIEW_QUOTA] = 400 * MS } },
 		  { 0 } },
+		{ { .pid = 4711,
+		    .process = "python",
+		    .op = "cudaFree",
+		    .count = 10,
+		    .blame_ns = { [BLAME_VIEW_OTHER] = 200 * MS } },
+		  { 0 } },
 	};
 	struct trace_setting setting = { .scope = "of root", .kept = "every call" };
 	static struct account_made made;
@@ -404,13 +455,14 @@ static void whole_test(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases_of); i++) {
 		bool is_quota = strcmp(cases_of[i].takes, "quota") == 0;
+		bool is_other = strcmp(cases_of[i].takes, "other") == 0;
 		Ingero__V1__Account *account = account_make(&made, cases_of[i].rows, cases_of[i].n);
 		Ingero__V1__Delay delay = INGERO__V1__DELAY__INIT;
 		char *advice[] = { advice_text };
 		CLEANUP(buf_done) struct buf out = BUF_INIT;
 		const char *told;
 
-		(void)figures_build(&figures, 12 * S, ops[is_quota], NULL, few);
+		(void)figures_build(&figures, 12 * S, ops[is_other ? 2 : is_quota], NULL, few);
 		delay.operation = figures.summary.operations[0];
 		delay.takes = figures_text(cases_of[i].takes);
 		delay.advice = advice_text;
