@@ -64,22 +64,80 @@ static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct b
 	culprits_append(f, has_shares, /* has_chain= */ true, text);
 }
 
-struct explain_cause explain_past_text(const Ingero__V1__Finding *f, bool has_chain)
+#define BETWEEN " between its calls"
+
+/* The title behind the name of the process, without @suffix. NULL: it does not begin with that name */
+static const char *title_predicate(const Ingero__V1__Finding *f, const char *suffix, int *ret_n)
+{
+	const char *title = f->title ? f->title : "";
+	struct process_name name = trace_process_name_short(f->process_name, f->program);
+	size_t n = strlen(name.text), n_title = strlen(title), n_suffix = strlen(suffix);
+
+	if (strncmp(title, name.text, n) != 0 || title[n] != ' ')
+		return NULL;
+	if (n_title > n_suffix && strcmp(title + n_title - n_suffix, suffix) == 0)
+		n_title -= n_suffix;
+	*ret_n = n_title > n ? (int)(n_title - n - 1) : 0;
+	return title + n + 1;
+}
+
+bool explain_is_between(const Ingero__V1__Finding *f)
+{
+	const char *title = f->title ? f->title : "";
+	size_t n = strlen(title);
+
+	return n > strlen(BETWEEN) && strcmp(title + n - strlen(BETWEEN), BETWEEN) == 0;
+}
+
+static bool words_begin(const Ingero__V1__Finding *f, const char *beginning)
+{
+	return f->cause && strncmp(f->cause->words, beginning, strlen(beginning)) == 0;
+}
+
+/* "has stopped making calls" and "waits for data" become one clause. Return: false: the cause is no verb */
+static bool verb_append(const Ingero__V1__Finding *f, const char *predicate, int n, struct buf *text)
 {
 	static const struct {
-		const char *present, *past;
-	} verbs[] = { { "waits ", "waited " }, { "computes ", "computed " }, { "collects ", "collected " } };
+		const char *words, *present, *past;
+	} verbs[] = {
+		{ "waits ", "waits ", "waited " },
+		{ "computes ", "computes ", "computed " },
+		{ "collects ", "collects ", "collected " },
+		{ "stopped ", "is stopped ", "was stopped " },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		size_t n_verb = strlen(verbs[i].past) - 1;
+		const char *rest;
+
+		if (!words_begin(f, verbs[i].words) || strstr(f->cause->words, BETWEEN))
+			continue;
+		rest = f->cause->words + strlen(verbs[i].words);
+		if (!n || strncmp(predicate, verbs[i].past, n_verb) == 0)
+			(void)buf_printf(text, "%s%s", verbs[i].past, rest);
+		else
+			(void)buf_printf(text, "%.*s and %s%s", n, predicate,
+					 strncmp(predicate, "has ", 4) == 0 ? verbs[i].present : verbs[i].past, rest);
+		return true;
+	}
+	return false;
+}
+
+struct explain_cause explain_event_text(const Ingero__V1__Finding *f, bool has_chain)
+{
 	struct explain_cause out = { .text = "" };
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	int n = 0;
+	const char *predicate = f->title && *f->title ? title_predicate(f, BETWEEN, &n) : "";
+	bool is_verb = predicate && verb_append(f, predicate, n, &text);
+	bool is_linked = words_begin(f, "behind") || words_begin(f, "through");
 
-	for (size_t i = 0; f->cause && f->title && i < ARRAY_SIZE(verbs); i++) {
-		size_t n = strlen(verbs[i].present);
-
-		if (strncmp(f->cause->words, verbs[i].present, n) != 0 || !strstr(f->title, verbs[i].past))
-			continue;
-		(void)buf_printf(&text, "%s%s", verbs[i].past, f->cause->words + n);
+	if (!is_verb && n)
+		(void)buf_printf(&text, "%.*s", n, predicate);
+	if (!is_verb && n && is_linked)
+		(void)buf_printf(&text, " %s", f->cause->words);
+	if (is_verb || (n && is_linked))
 		culprits_append(f, /* has_shares= */ false, has_chain, &text);
-	}
 	(void)snprintf(out.text, sizeof(out.text), "%s", buf_text(&text));
 	return out;
 }

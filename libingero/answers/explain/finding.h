@@ -73,8 +73,10 @@ struct explain_cause {
  */
 struct explain_cause explain_cause_text(const Ingero__V1__Finding *finding);
 /**
- * explain_past_text() - the cause as what the process did: "waited for data from loader (pid 42, root) ← reads
- * train.bin"; "" where the title does not say the same
+ * explain_event_text() - what the process did, in one clause of its title and its cause: "waited for data from loader
+ * (pid 42, root) ← reads train.bin"; "" where the title does not begin with the name of the process
  * @has_chain: with what that process did meanwhile
  */
-struct explain_cause explain_past_text(const Ingero__V1__Finding *finding, bool has_chain);
+struct explain_cause explain_event_text(const Ingero__V1__Finding *finding, bool has_chain);
+/** explain_is_between() - whether a finding is about time between calls alone */
+bool explain_is_between(const Ingero__V1__Finding *finding);

@@ -69,15 +69,15 @@ static bool is_title_said(const Ingero__V1__Finding *f)
 /* A title and a cause that say the same become one clause. */
 static void event_append(const Ingero__V1__Finding *f, bool has_process, bool has_chain, struct buf *text)
 {
-	struct explain_cause cause = explain_cause_text(f), past = explain_past_text(f, has_chain);
+	struct explain_cause cause = explain_cause_text(f), event = explain_event_text(f, has_chain);
 
-	if (past.text[0] && has_process) {
+	if (event.text[0] && has_process) {
 		(void)buf_printf(text, "%s (pid %u) %s", trace_process_name(f->process_name, f->program).text, f->pid,
-				 past.text);
+				 event.text);
 		return;
 	}
-	if (past.text[0]) {
-		(void)buf_printf(text, "%s %s", trace_process_name_short(f->process_name, f->program).text, past.text);
+	if (event.text[0]) {
+		(void)buf_printf(text, "%s %s", trace_process_name_short(f->process_name, f->program).text, event.text);
 		return;
 	}
 	(void)buf_append_text(text, f->title && *f->title ? f->title : f->kind);
@@ -138,7 +138,7 @@ void trace_finding_append_one(const Ingero__V1__Finding *f, const char *explain,
 
 	sentence_append(f, /* has_process= */ false, /* has_chain= */ true, explain, &text);
 	/* What was lost is at the end, and is not to be cut: better without the command, then without the chain. */
-	for (int has_chain = 1; has_chain >= 0 && explain_past_text(f, true).text[0] &&
+	for (int has_chain = 1; has_chain >= 0 && explain_event_text(f, true).text[0] &&
 				mark + text_columns(buf_text(&text)) > style->columns;
 	     has_chain--) {
 		buf_consume(&text, text.n);

@@ -282,18 +282,18 @@ static int nothing_append(const Ingero__V1__Summary *summary, const struct trace
 /* A finding of no single operation, of which figures of calls say nothing, with its remedy. */
 static void finding_mean(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
 {
+	bool is_between = explain_is_between(f) && explain_event_text(f, /* has_chain= */ false).text[0];
+	const char *where = is_between ? " between its calls" : "";
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	trace_finding_event_append(f, &text);
 	if (f->lost_ns && f->lost_ns <= f->present_ns)
-		(void)buf_printf(&text, ": %s of %s lost, %s of the time", units_ns(f->lost_ns, 0).text,
-				 units_ns(f->present_ns, 0).text,
+		(void)buf_printf(&text, ": %s of %s lost%s, %s of the time", units_ns(f->lost_ns, 0).text,
+				 units_ns(f->present_ns, 0).text, where,
 				 units_ratio((double)f->lost_ns / (double)f->present_ns, 0).text);
 	else if (f->lost_ns)
-		(void)buf_printf(&text, ": %s lost", units_ns(f->lost_ns, 0).text);
+		(void)buf_printf(&text, ": %s lost%s", units_ns(f->lost_ns, 0).text, where);
 	(void)buf_append_text(&text, ".");
-	if (explain_past_text(f, /* has_chain= */ false).text[0])
-		(void)buf_append_text(&text, " Its thread made no call meanwhile.");
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 	text_paragraph(out, style, "  do: ", f->advice[0]);
 }

@@ -109,12 +109,34 @@ static void between_test(void)
 		  "▲ LOW python train.py (pid 4711) computed in Python: 3.0 s lost so far\n" },
 		{ "garbage", "gc", "train.py collected garbage between its calls", 0, "",
 		  "▲ LOW python train.py (pid 4711) collected garbage in Python: 3.0 s lost so far\n" },
-		{ "the title says more", "disk", "train.py has stopped making calls", 0, "",
-		  "▲ LOW train.py has stopped making calls, waits for a disk in python train.py (pid 4711): 3.0 s lost "
-		  "so "
+		{ "for the CPU", "cpu_contention", "train.py waited for the CPU between its calls", 26693, "sh",
+		  "▲ LOW python train.py (pid 4711) waited for the CPU behind sh (pid 26693, root): 3.0 s lost so "
 		  "far\n" },
+		{ "throttled", "cpu_quota", "train.py was throttled by its CPU quota between its calls", 0, "",
+		  "▲ LOW python train.py (pid 4711) was throttled by its CPU quota: 3.0 s lost so far\n" },
+		{ "stopped", "stopped", "train.py was stopped between its calls", 26693, "python3",
+		  "▲ LOW python train.py (pid 4711) was stopped (by a signal, a debugger or the freezer), continued by "
+		  "python3 (pid 26693, root): 3.0 s lost so far\n" },
+		{ "launches", "launches", "train.py spent its time in launches of short kernels", 0, "",
+		  "▲ LOW python train.py (pid 4711) spent its time in launches of short kernels: 3.0 s lost so far\n" },
+		{ "another language", "host_bound", "train.py computed on the CPU between its calls", 0, "",
+		  "▲ LOW python train.py (pid 4711) computed on the CPU: 3.0 s lost so far\n" },
+		{ "the title says more", "disk", "train.py has stopped making calls", 0, "",
+		  "▲ LOW python train.py (pid 4711) has stopped making calls and waits for a disk: 3.0 s lost so "
+		  "far\n" },
+		{ "the title says more, over", "loader", "train.py made no calls for a long time", 26693, "python3",
+		  "▲ LOW python train.py (pid 4711) made no calls for a long time and waited for data from python3 "
+		  "(pid "
+		  "26693, root): 3.0 s lost so far\n" },
+		{ "stopped for long", "stopped", "train.py has stopped making calls", 0, "",
+		  "▲ LOW python train.py (pid 4711) has stopped making calls and is stopped (by a signal, a debugger "
+		  "or "
+		  "the freezer): 3.0 s lost so far\n" },
+		{ "of another name", "loader", "old.py waited for data between its calls", 0, "",
+		  "▲ LOW old.py waited for data between its calls, waits for data in python train.py (pid 4711): 3.0 s "
+		  "lost so far\n" },
 		{ "the title is hidden", "disk", "", 0, "",
-		  "▲ LOW starved, waits for a disk in python train.py (pid 4711): 3.0 s lost so far\n" },
+		  "▲ LOW python train.py (pid 4711) waited for a disk: 3.0 s lost so far\n" },
 	};
 	Ingero__V1__Program program = INGERO__V1__PROGRAM__INIT;
 	Ingero__V1__Finding *f;
@@ -239,15 +261,19 @@ static void meaning_test(void)
 	} rows[] = {
 		{ "between calls", "", "loader", "python waited for data between its calls", 3 * S, 4 * S, 2,
 		  "▲ python (pid 4711) waited for data from python3 (pid 26693, root): 3.0 s of\n"
-		  "  4.0 s lost, 75 % of the time. Its thread made no call meanwhile.\n"
+		  "  4.0 s lost between its calls, 75 % of the time.\n"
 		  "  do: more workers\n" },
 		{ "of several threads", "", "loader", "python waited for data between its calls", 5 * S, 4 * S, 2,
-		  "▲ python (pid 4711) waited for data from python3 (pid 26693, root): 5.0 s lost.\n"
-		  "  Its thread made no call meanwhile.\n"
+		  "▲ python (pid 4711) waited for data from python3 (pid 26693, root): 5.0 s lost\n"
+		  "  between its calls.\n"
 		  "  do: more workers\n" },
 		{ "for the CPU", "", "cpu_contention", "python waited for the CPU between its calls", 3 * S, 4 * S, 2,
-		  "▲ python waited for the CPU between its calls behind python3 (pid 26693, root)\n"
-		  "  in python (pid 4711): 3.0 s of 4.0 s lost, 75 % of the time.\n"
+		  "▲ python (pid 4711) waited for the CPU behind python3 (pid 26693, root): 3.0 s\n"
+		  "  of 4.0 s lost between its calls, 75 % of the time.\n"
+		  "  do: more workers\n" },
+		{ "a stall", "", "loader", "python has stopped making calls", 3 * S, 4 * S, 2,
+		  "▲ python (pid 4711) has stopped making calls and waits for data from python3\n"
+		  "  (pid 26693, root): 3.0 s of 4.0 s lost, 75 % of the time.\n"
 		  "  do: more workers\n" },
 		{ "in calls", "cudaFree", "cpu_contention", "cudaFree waited for the CPU", 3 * S, 4 * S, 2, NULL },
 		{ "without a remedy", "", "loader", "python waited for data between its calls", 3 * S, 4 * S, 0, NULL },
