@@ -55,6 +55,14 @@ static void kept_ask(struct ingero *ingero, const struct ingero_explain_wish *wi
 		e->kept_from_unix_ns = all->window->from_unix_ns;
 		e->kept_to_unix_ns = all->window->to_unix_ns;
 	}
+	/* Without calls there are no figures with bounds, and yet there is a recording. */
+	for (size_t i = 0; i < all->n_sessions && !(all->window && all->window->to_unix_ns); i++) {
+		uint64_t start_unix_ns = all->sessions[i]->start_unix_ns;
+
+		if (!e->kept_from_unix_ns || start_unix_ns < e->kept_from_unix_ns)
+			e->kept_from_unix_ns = start_unix_ns;
+		e->kept_to_unix_ns = MAX(e->kept_to_unix_ns, MAX(all->sessions[i]->end_unix_ns, start_unix_ns));
+	}
 	ingero__v1__explain_reply__free_unpacked(all, NULL);
 }
 

@@ -26,9 +26,14 @@ static void blame_nothing_append(const struct account_question *q, const Ingero_
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	(void)buf_printf(&text, "no thread %s %s%s from ", q->whose, q->op ? "called " : "made a traced call",
+	(void)buf_printf(&text, "no thread %s %s%s in ", q->whose, q->op ? "called " : "made a traced call",
 			 q->op ? q->op : "");
-	blame_window_append(q, reply, &text);
+	if (q->from_unix_ns || q->to_unix_ns || (reply->window && reply->window->from_unix_ns)) {
+		(void)buf_append_text(&text, "what was recorded from ");
+		blame_window_append(q, reply, &text);
+	} else {
+		(void)buf_append_text(&text, "the recording");
+	}
 	(void)buf_printf(&text,
 			 "; %s%s'ingero explain' shows what is recorded, and 'ingero check' what this kernel cannot "
 			 "measure",

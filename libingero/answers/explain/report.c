@@ -22,6 +22,7 @@
 #define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */
 #define PROCESS_COLUMNS 24u
 #define SHORTER_LEAST_NS (30 * NSEC_PER_SEC) /* figures that begin so much after the window are all there are */
+#define RECORDED_LEAST_NS NSEC_PER_SEC	     /* a shorter time without a recording has no words */
 #define LIST_LEAST 2u			     /* lines of findings without a block, on a terminal with few lines */
 #define ACCOUNTS_MOST 3u		     /* maximum in text */
 #define ACCOUNT_ROWS 14u		     /* lines of a terminal for each of them */
@@ -178,6 +179,66 @@ static void rest_line_append(const Ingero__V1__ExplainReply *reply, const struct
 		text_paragraph(out, style, "", buf_text(&text));
 }
 
+/* The time of a window that was recorded: of all runs together, which may overlap. */
+struct recorded_time {
+	uint64_t from_unix_ns, to_unix_ns, ns;
+};
+
+/* The run with the earliest start of those that end after a time. NULL: none */
+static const Ingero__V1__Session *session_next(const Ingero__V1__ExplainReply *reply, uint64_t after_unix_ns)
+{
+	const Ingero__V1__Session *next = NULL;
+
+	for (size_t i = 0; i < reply->n_sessions; i++) {
+		const Ingero__V1__Session *session = reply->sessions[i];
+
+		if (session->end_unix_ns && session->end_unix_ns <= after_unix_ns)
+			continue;
+		if (!next || session->start_unix_ns < next->start_unix_ns)
+			next = session;
+	}
+	return next;
+}
+
+static struct recorded_time recorded_time(const Ingero__V1__ExplainReply *reply, uint64_t from_unix_ns,
+					  uint64_t to_unix_ns)
+{
+	struct recorded_time t = { .ns = 0 };
+	const Ingero__V1__Session *session;
+	uint64_t at_unix_ns = from_unix_ns;
+
+	while (at_unix_ns < to_unix_ns && (session = session_next(reply, at_unix_ns)) &&
+	       session->start_unix_ns < to_unix_ns) {
+		uint64_t start_unix_ns = MAX(at_unix_ns, session->start_unix_ns);
+
+		/* A run without an end goes on, or broke off: nobody knows when. */
+		at_unix_ns = session->end_unix_ns ? MIN(session->end_unix_ns, to_unix_ns) : to_unix_ns;
+		t.ns += at_unix_ns - start_unix_ns;
+		t.from_unix_ns = t.from_unix_ns ? t.from_unix_ns : start_unix_ns;
+		t.to_unix_ns = at_unix_ns;
+	}
+	return t;
+}
+
+/* "14:02:51 to 14:03:00 (9.0 s, all that was recorded)" */
+static void no_calls_span_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+				 struct buf *text)
+{
+	uint64_t from_unix_ns = from_of(q, reply), to_unix_ns = to_of(q, reply);
+	struct recorded_time t = recorded_time(reply, from_unix_ns, to_unix_ns);
+	bool is_last = q->kept_to_unix_ns && !q->is_chosen; /* says that it is all, or the last of it */
+
+	if (!t.ns) { /* its run may not be known: of a later version */
+		span_append(q, from_unix_ns, to_unix_ns, text);
+		return;
+	}
+	span_append(q, t.from_unix_ns, t.to_unix_ns, text);
+	(void)buf_printf(text, " (%s%s)", units_ns(t.ns, 0).text,
+			 t.to_unix_ns - t.from_unix_ns > t.ns + RECORDED_LEAST_NS	    ? " of it recorded"
+			 : to_unix_ns - from_unix_ns > t.ns + RECORDED_LEAST_NS && !is_last ? ", all that was recorded"
+											    : "");
+}
+
 static void nothing_found_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 				 const struct text_style *style, struct buf *out)
 {
@@ -201,8 +262,11 @@ static void nothing_found_append(const struct explain_question *q, const Ingero_
 				 waits.n || explain_rest_has_failures(reply) ? "No finding" : "No problem found",
 				 units_things(window->processes, "process", "processes").text, q->whose,
 				 units_things(window->calls, "call", "calls").text, waits.n ? " in them" : "");
-	span_append(q, from_unix_ns, to_unix_ns, &text);
-	if (to_unix_ns > from_unix_ns && from_unix_ns)
+	if (!window || !window->calls)
+		no_calls_span_append(q, reply, &text);
+	else
+		span_append(q, from_unix_ns, to_unix_ns, &text);
+	if (window && window->calls && to_unix_ns > from_unix_ns && from_unix_ns)
 		(void)buf_printf(&text, " (%s)", units_ns(to_unix_ns - from_unix_ns, 0).text);
 	if (q->words)
 		(void)buf_printf(&text, ", %s", q->words);

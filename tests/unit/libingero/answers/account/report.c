@@ -57,16 +57,20 @@ int main(void)
 
 	reply_set();
 	CHECK_STR_EQ("none", report(NULL),
-		     "no thread of alice made a traced call from 14:00:10 to 14:01:10; '--since'\n"
-		     "covers a longer time, 'ingero explain' shows what is recorded, and 'ingero\n"
-		     "check' what this kernel cannot measure\n");
+		     "no thread of alice made a traced call in what was recorded from 14:00:10 to\n"
+		     "14:01:10; '--since' covers a longer time, 'ingero explain' shows what is\n"
+		     "recorded, and 'ingero check' what this kernel cannot measure\n");
 	has_pids = is_whole = true;
 	CHECK_STR_EQ("none of a process, in the whole file", report(NULL),
-		     "no thread of alice made a traced call from 14:00:10 to 14:01:10; without '--pid'\n"
-		     "all processes are listed, 'ingero explain' shows what is recorded, and 'ingero\n"
-		     "check' what this kernel cannot measure\n");
+		     "no thread of alice made a traced call in what was recorded from 14:00:10 to\n"
+		     "14:01:10; without '--pid' all processes are listed, 'ingero explain' shows what\n"
+		     "is recorded, and 'ingero check' what this kernel cannot measure\n");
+	window.from_unix_ns = window.to_unix_ns = 0;
+	CHECK("none in the whole file",
+	      strstr(report(NULL), "no thread of alice made a traced call in the recording; without "));
+	reply_set();
 	has_pids = is_whole = false;
-	CHECK("none of an operation", strstr(report("cudaFree"), "no thread of alice called cudaFree from "));
+	CHECK("none of an operation", strstr(report("cudaFree"), "no thread of alice called cudaFree in what was "));
 
 	list[0] = account_make(&made[0], account_starved, ARRAY_SIZE(account_starved));
 	list[1] = account_make(&made[1], idle, ARRAY_SIZE(idle));

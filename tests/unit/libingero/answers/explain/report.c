@@ -161,6 +161,33 @@ static void idle(void)
 	reply.window.calls = reply.window.processes = 0;
 }
 
+/* Recorded for a part of the time asked for; in two parts, of which the later is first; until it broke off. */
+static void idle_short(void)
+{
+	idle();
+	reply.session.start_unix_ns = AT(100);
+	reply.session.end_unix_ns = AT(109);
+	reply.reply.is_recording = 0;
+}
+
+static void idle_in_parts(void)
+{
+	static Ingero__V1__Session session;
+
+	idle_short();
+	session = reply.session;
+	session.start_unix_ns = AT(0) - 5 * S;
+	session.end_unix_ns = AT(3);
+	reply.session_list[1] = &session;
+	reply.reply.n_sessions = 2;
+}
+
+static void idle_broken(void)
+{
+	idle_short();
+	reply.session.end_unix_ns = 0;
+}
+
 static void demo(void)
 {
 	(void)reply_calm(&reply);
@@ -433,6 +460,15 @@ static const struct {
 	{ "no calls", idle, &usual,
 	  "No CUDA calls: no process of root made one from 14:00:00 to 14:05:00 (5 min\n"
 	  "0 s), recorded by ingero-collectord 0.1.0 (session)\n" },
+	{ "no calls in a short recording", idle_short, &usual,
+	  "No CUDA calls: no process of root made one from 14:01:40 to 14:01:49 (9.0 s, all\n"
+	  "that was recorded), recorded by ingero-collectord 0.1.0 (session)\n" },
+	{ "no calls in two", idle_in_parts, &usual,
+	  "No CUDA calls: no process of root made one from 14:00:00 to 14:01:49 (12.0 s of\n"
+	  "it recorded), recorded by ingero-collectord 0.1.0 (session) in 2 runs\n" },
+	{ "no calls until it broke off", idle_broken, &usual,
+	  "No CUDA calls: no process of root made one from 14:01:40 to 14:05:00 (3 min\n"
+	  "20 s, all that was recorded), recorded by ingero-collectord 0.1.0 (session)\n" },
 	{ "no calls of these", idle, &of_pid,
 	  "No CUDA calls: no process of pid 4720 made one from 14:00:00 to 14:05:00 (5 min\n"
 	  "0 s), recorded by ingero-collectord 0.1.0 (session)\n"
