@@ -119,11 +119,14 @@ static int account_html(const Ingero__V1__Account *account, struct buf *out)
 	(void)buf_append_text(out, "<table>\n");
 	for (size_t i = 0; i < view.lines.n; i++) {
 		const struct account_line *line = &view.lines.items[i];
+		char percent[12] = "&lt;1";
 
+		if (line->percent)
+			(void)snprintf(percent, sizeof(percent), "%u", line->percent);
 		(void)buf_printf(out,
 				 "<tr><td><svg class=\"key\" viewBox=\"0 0 10 10\"><rect class=\"c%u\" width=\"10\" "
-				 "height=\"10\"/></svg></td><td class=\"n\">%u %%</td><td class=\"n\">%s</td><td>",
-				 (unsigned int)MIN(i, COLOURS - 1), line->percent, units_ns(line->ns, 0).text);
+				 "height=\"10\"/></svg></td><td class=\"n\">%s %%</td><td class=\"n\">%s</td><td>",
+				 (unsigned int)MIN(i, COLOURS - 1), percent, units_ns(line->ns, 0).text);
 		html_append(out, line->label);
 		(void)buf_append_text(out, "</td><td class=\"d\">");
 		html_append(out, line->detail);

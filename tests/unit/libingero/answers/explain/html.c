@@ -99,6 +99,12 @@ int main(void)
 	reply.reply.more_accounts = 3;
 	CHECK("others", strstr(page(), "<p class=\"dim\">and 3 more accounts, not listed</p>\n<h2>Problems"));
 
+	accounts_set(1);
+	made[0].account.n_parts = 5;
+	made[0].parts[4].part.ns = 1;
+	CHECK("a share that is no percent",
+	      strstr(page(), "<td class=\"n\">&lt;1 %</td><td class=\"n\">1 ns</td><td>Python on the CPU</td>"));
+
 	(void)reply_calm(&reply);
 	accounts_set(1);
 	text = page();
