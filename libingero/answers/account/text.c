@@ -6,14 +6,18 @@
 #include <string.h>
 
 #include "base/examine.h"
+#include "base/wait_words.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
 #define BAR_COLUMNS 8u
 #define BAR_STYLE_COLUMNS 72u /* width below which no bars are drawn */
+#define DETAIL_LINES_MOST 2u  /* of a detail in a column of its own */
 #define LABEL_COLUMNS_MOST 26u
 #define GAP_LEAST 1u
-#define WHOLE_LEAST_PERCENT 10u /* share from which a line makes room for all of its causes */
+#define GAP_WIDE 2u		 /* between a label and its detail */
+#define DETAIL_COLUMNS_LEAST 24u /* a narrower column has a word or two in a line */
+#define WHOLE_LEAST_PERCENT 10u	 /* share from which a line makes room for all of its causes */
 #define TITLE_COLUMNS 32u
 #define PROCESS_COLUMNS 16u	/* indent of a short line */
 #define SHORT_LEAST_PERCENT 2u	/* a narrower column says nothing in a line of few causes */
@@ -60,6 +64,20 @@ static void detail_append(const char *detail, unsigned int room, struct buf *tex
 	(void)buf_append_text(text, fits);
 }
 
+static unsigned int first_columns(const struct account_line *line)
+{
+	char first[sizeof(line->detail)];
+
+	(void)snprintf(first, sizeof(first), "%s", line->detail);
+	first[strcspn(first, ",")] = '\0';
+	return text_columns(first);
+}
+
+static bool first_fits(const struct account_line *line, unsigned int room)
+{
+	return first_columns(line) + GAP_LEAST <= room;
+}
+
 /*
  * Columns before the detail: @gap of them, or fewer where its end would be cut otherwise. In a line with much of the
  * time all causes count, else the first.
@@ -67,17 +85,57 @@ static void detail_append(const char *detail, unsigned int room, struct buf *tex
  */
 static unsigned int gap_fit(const struct account_line *line, unsigned int gap, unsigned int room)
 {
-	char first[sizeof(line->detail)];
 	unsigned int n = text_columns(line->detail);
 
-	if (line->percent < WHOLE_LEAST_PERCENT || n + GAP_LEAST > room) {
-		(void)snprintf(first, sizeof(first), "%s", line->detail);
-		first[strcspn(first, ",")] = '\0';
-		n = text_columns(first);
-	}
+	if (line->percent < WHOLE_LEAST_PERCENT || n + GAP_LEAST > room)
+		n = first_columns(line);
 	if (n + gap <= room)
 		return gap;
 	return n + GAP_LEAST <= room ? room - n : GAP_LEAST;
+}
+
+static unsigned int longest_word(const char *text)
+{
+	unsigned int most = 0;
+
+	while (*text) {
+		char word[sizeof(((struct account_line *)0)->detail)];
+		size_t n = strcspn(text, " ");
+
+		(void)snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		most = MAX(most, text_columns(word));
+		text += n + strspn(text + n, " ");
+	}
+	return most;
+}
+
+/*
+ * Its first cause does not fit behind the label: it goes on below, in a column of its own or, where that is too narrow
+ * for its words, below the label.
+ * @text: the line up to the label
+ * Return: false: the terminal is too narrow for either
+ */
+static bool long_detail_append(const struct account_line *line, struct buf *text, const struct text_style *style,
+			       struct buf *out)
+{
+	unsigned int end = text_columns(buf_text(text)) + GAP_WIDE, label = end - GAP_WIDE - text_columns(line->label);
+	CLEANUP(buf_done) struct buf detail = BUF_INIT, indent = BUF_INIT;
+	unsigned int room;
+
+	detail_append(line->detail, 0, &detail);
+	room = style->columns > end ? style->columns - end : 0;
+	if (room >= DETAIL_COLUMNS_LEAST && longest_word(buf_text(&detail)) <= room &&
+	    text_columns(buf_text(&detail)) <= DETAIL_LINES_MOST * room) {
+		text_spaces(text, GAP_WIDE);
+		text_paragraph(out, style, buf_text(text), buf_text(&detail));
+		return true;
+	}
+	if (style->columns < label + DETAIL_COLUMNS_LEAST)
+		return false;
+	text_line(out, style, TEXT_PLAIN, "%s", buf_text(text));
+	text_spaces(&indent, label);
+	text_paragraph(out, style, buf_text(&indent), buf_text(&detail));
+	return true;
 }
 
 static void account_line_append(const struct account_line *line, unsigned int label_columns,
@@ -96,8 +154,11 @@ static void account_line_append(const struct account_line *line, unsigned int la
 	(void)buf_printf(&text, "%s%7s  %s", has_bar ? " " : "", units_ns(line->ns, UNITS_TIGHT).text, line->label);
 	n = text_columns(line->label);
 	if (line->detail[0]) {
-		gap = label_columns > n ? label_columns - n + 2 : 2;
+		gap = label_columns > n ? label_columns - n + GAP_WIDE : GAP_WIDE;
 		n = text_columns(buf_text(&text));
+		if (!first_fits(line, style->columns > n ? style->columns - n : 0) &&
+		    long_detail_append(line, &text, style, out))
+			return;
 		text_spaces(&text, gap_fit(line, gap, style->columns > n ? style->columns - n : 0));
 		n = text_columns(buf_text(&text));
 		detail_append(line->detail, style->columns > n ? style->columns - n : 0, &text);
@@ -187,8 +248,10 @@ static void account_name_append(const Ingero__V1__Account *account, struct buf *
 
 static void line_detail_append(const struct account_line *line, struct buf *text)
 {
+	bool is_stop = strncmp(line->detail, WAIT_WORDS_STOPPED_BY, strlen(WAIT_WORDS_STOPPED_BY)) == 0;
+
 	if (line->detail[0])
-		(void)buf_printf(text, "%s %s", line->is_linked ? "" : ":", line->detail);
+		(void)buf_printf(text, "%s %s", is_stop ? "," : line->is_linked ? "" : ":", line->detail);
 }
 
 int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct buf *text)

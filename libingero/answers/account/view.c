@@ -31,6 +31,7 @@ struct group {
 	enum cause_group kind;
 	const char *op; /* GROUP_CALL: its operation; NULL: several */
 	uint64_t ns;
+	uint64_t short_ns;	    /* of ns: waits too short to be recorded with what they were for */
 	ARRAY(struct cause) causes; /* those that are known */
 };
 
@@ -233,6 +234,8 @@ static int part_add(group_list *groups, const Ingero__V1__Account *account, cons
 	if (!group)
 		return -ENOMEM;
 	group->ns += part->ns;
+	if (!part->resource && !part->by)
+		group->short_ns += part->ns;
 	cause_of(account, part, kind, &cause);
 	return cause_add(group, &cause);
 }
@@ -253,6 +256,18 @@ static int cause_compare(const void *a, const void *b)
 	return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : strcmp(x->text, y->text);
 }
 
+/* A name that stands for less than half of a wait is not its cause: what most of it was comes first. */
+static const char *unnamed_words(const struct group *group)
+{
+	uint64_t named_ns = 0;
+
+	for (size_t i = 0; i < group->causes.n; i++)
+		named_ns += group->causes.items[i].ns;
+	if (!group->causes.n || !account_group_is_wait(group->kind) || named_ns >= group->ns / 2)
+		return "";
+	return group->short_ns > group->ns / 2 ? "most in waits shorter than 1 ms; " : "most in others; ";
+}
+
 /* "from python (4720) 71 % ← reads train.bin, python (4721) 20 % ← computes 90 %" */
 static void detail_format(struct group *group, char *detail, size_t n)
 {
@@ -260,6 +275,7 @@ static void detail_format(struct group *group, char *detail, size_t n)
 
 	if (group->causes.n)
 		qsort(group->causes.items, group->causes.n, sizeof(*group->causes.items), cause_compare);
+	(void)buf_append_text(&text, unnamed_words(group));
 	for (size_t i = 0; i < group->causes.n && i < CAUSES_TOLD; i++) {
 		const struct cause *cause = &group->causes.items[i];
 		double ratio = group->ns ? (double)cause->ns / (double)group->ns : 0;
@@ -286,7 +302,7 @@ static void line_of_group(struct group *group, struct account_line *line)
 	line->is_sleep = group->kind == GROUP_SLEEP;
 	line->is_call = group->kind == GROUP_CALL;
 	line->is_without_cpu = group->kind == GROUP_READY || group->kind == GROUP_QUOTA;
-	line->is_linked = *account_group_words(group->kind)->link != '\0';
+	line->is_linked = *account_group_words(group->kind)->link != '\0' && !*unnamed_words(group);
 	(void)snprintf(line->label, sizeof(line->label), "%s",
 		       group->op ? group->op : account_group_words(group->kind)->label);
 	detail_format(group, line->detail, sizeof(line->detail));
@@ -328,9 +344,19 @@ static int rest_merge(group_list *groups, size_t from)
 	return r;
 }
 
+/* Whether a line gets a percent in a round of percents_set(), and how much of one was cut off. */
+static uint64_t remainder_of(const struct account_line *line, uint64_t wall_ns, bool is_last_round)
+{
+	uint64_t remainder = (uint64_t)((unsigned __int128)line->ns * 100 % wall_ns);
+
+	/* Less than half a percent becomes none, as long as others can take it. */
+	return line->percent || is_last_round || remainder >= wall_ns - remainder ? remainder : 0;
+}
+
 /* Largest remainder method: the line that lost most by rounding down gets the next percent. */
 static void percents_set(struct account_view *view)
 {
+	uint64_t taken = 0;
 	unsigned int left = 100;
 
 	for (size_t i = 0; i < view->lines.n; i++) {
@@ -339,22 +365,25 @@ static void percents_set(struct account_view *view)
 		line->percent = (unsigned int)((unsigned __int128)line->ns * 100 / view->wall_ns);
 		left -= line->percent;
 	}
-	for (uint64_t taken = 0; left && view->lines.n; left--) {
+	for (int is_last_round = 0; left && view->lines.n;) {
 		uint64_t most = 0;
 		size_t place = 0;
 
 		for (size_t i = 0; i < view->lines.n; i++) {
-			uint64_t remainder =
-				(uint64_t)((unsigned __int128)view->lines.items[i].ns * 100 % view->wall_ns);
+			uint64_t remainder = remainder_of(&view->lines.items[i], view->wall_ns, is_last_round);
 
 			if (i < 64 && !(taken >> i & 1) && remainder > most) {
 				most = remainder;
 				place = i;
 			}
 		}
-		if (place < 64)
-			taken |= 1ull << place;
+		if (!most && !is_last_round) {
+			is_last_round = 1;
+			continue;
+		}
+		taken |= 1ull << place;
 		view->lines.items[place].percent++;
+		left--;
 	}
 }
 

@@ -48,6 +48,30 @@ static void starved(void)
 		{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 1 * S },
 	};
 
+	static const struct part_row locked[] = {
+		{ .where = "between",
+		  .class = "lock",
+		  .ns = 9 * S,
+		  .kind = "file_lock",
+		  .name = "/data/sets/2026/the.lock",
+		  .by_pid = 18249,
+		  .by_tid = 18249,
+		  .by_uid = 1000,
+		  .by = "python3",
+		  .chain = { { "sleep", 9 * S, NULL, NULL, 18249, 18249 } } },
+		{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 1 * S },
+	};
+	static const struct part_row short_waits[] = {
+		{ .where = "between", .class = "block_io", .ns = 5399 * MS },
+		{ .where = "between",
+		  .class = "block_io",
+		  .ns = 1 * MS,
+		  .kind = "inode",
+		  .name = "/data/sets/2026/data.bin",
+		  .device = "vda" },
+		{ .where = "between", .class = "on_cpu", .ns = 4600 * MS },
+	};
+
 	(void)account_make(&made, account_starved, ARRAY_SIZE(account_starved));
 	CHECK_STR_EQ("block", block(ACCOUNT_LINES_MOST, &plain),
 		     "python3 4711 · main thread · 1 min 0 s\n"
@@ -70,6 +94,25 @@ static void starved(void)
 		     "python3 4711 · main thread · 10.0 s\n"
 		     "   90 %  ▇▇▇▇▇▇▇     9.0s  ready, no CPU behind sh (16722) 53 %, sh (16721) 47 %\n"
 		     "   10 %  ▇           1.0s  cudaLaunchKernel  cpu\n");
+	(void)account_make(&made, locked, ARRAY_SIZE(locked));
+	CHECK_STR_EQ("whom it waits for is never cut", block(SIZE_MAX, &plain),
+		     "python3 4711 · main thread · 10.0 s\n"
+		     "   90 %  ▇▇▇▇▇▇▇     9.0s  waits for a file lock\n"
+		     "                           /data/sets/2026/the.lock released by python3 (18249)\n"
+		     "                           ← sleeps\n"
+		     "   10 %  ▇           1.0s  cudaLaunchKernel       cpu\n");
+	CHECK_STR_EQ("nor in a narrow line", block(SIZE_MAX, &narrow),
+		     "python3 4711 · main thread · 10.0 s\n"
+		     "   90 %     9.0s  waits for a file lock\n"
+		     "                  /data/sets/2026/the.lock released by\n"
+		     "                  python3 (18249) ← sleeps\n"
+		     "   10 %     1.0s  cudaLaunchKernel       cpu\n");
+	(void)account_make(&made, short_waits, ARRAY_SIZE(short_waits));
+	CHECK_STR_EQ("most has no name", block(SIZE_MAX, &plain),
+		     "python3 4711 · main thread · 10.0 s\n"
+		     "   54 %  ▇▇▇▇        5.4s  waits for a disk  most in waits shorter than 1 ms;\n"
+		     "                                             /data/sets/2026/data.bin (vda) <1 %\n"
+		     "   46 %  ▇▇▇▇        4.6s  Python on the CPU\n");
 	(void)account_make(&made, account_starved, ARRAY_SIZE(account_starved));
 	CHECK_STR_EQ("one line", one_line(&plain),
 		     "python3 4711: 60 % waits for a pipe · 19 % cudaStreamSync · 14 % Python\n");
@@ -331,6 +374,8 @@ static const struct {
 	{ "remainders", { 335, 333, 332 }, { 34, 33, 33 } },
 	{ "large", { UINT64_MAX / 4, UINT64_MAX / 4, UINT64_MAX / 2 }, { 50, 25, 25 } },
 	{ "little", { 999999, 1 }, { 100, 0 } },
+	{ "a small part is no percent", { 657, 255, 81, 3, 4 }, { 66, 26, 8, 0, 0 } },
+	{ "only small parts", { 995, 3, 2 }, { 100, 0, 0 } },
 	{ "six", { 30, 25, 20, 15, 6, 4 }, { 30, 25, 20, 15, 10 } },
 	{ "seven", { 1, 1, 1, 1, 1, 1, 1 }, { 15, 14, 14, 14, 43 } },
 };
@@ -430,6 +475,46 @@ static void long_waits(void)
 		    { .where = "between", .class = "on_cpu", .ns = 40 } },
 		  false,
 		  "60 % of the time python3 4711 waited for a disk: /data/train.bin (sda)" JUDGED },
+		{ { { .where = "between",
+		      .class = "other",
+		      .ns = 66,
+		      .kind = "stopped",
+		      .name = "signal",
+		      .by_pid = 22919,
+		      .by_tid = 22919,
+		      .by_uid = 1000,
+		      .by = "python3" },
+		    { .where = "between", .class = "on_cpu", .ns = 34 } },
+		  false,
+		  "66 % of the time python3 4711 was stopped by a signal, continued by python3 (22919)" JUDGED },
+		{ { { .where = "between", .class = "block_io", .ns = 53 },
+		    { .where = "between",
+		      .class = "block_io",
+		      .ns = 1,
+		      .kind = "inode",
+		      .name = "/data/train.bin",
+		      .device = "sda" } },
+		  false,
+		  "100 % of the time python3 4711 waited for a disk: most in waits shorter than 1 ms; "
+		  "/data/train.bin (sda) 2 %" JUDGED },
+		{ { { .where = "between", .class = "lock", .ns = 98 },
+		    { .where = "between",
+		      .class = "lock",
+		      .ns = 2,
+		      .kind = "futex",
+		      .name = "0x10",
+		      .by_pid = 4711,
+		      .by_tid = 4712,
+		      .by_uid = 1000,
+		      .by = "python3" } },
+		  false,
+		  "100 % of the time python3 4711 waited for a lock: most in waits shorter than 1 ms; released by "
+		  "thread "
+		  "4712 2 %" JUDGED },
+		{ { { .where = "between", .class = "block_io", .ns = 98, .kind = "inode", .name = "" },
+		    { .where = "between", .class = "block_io", .ns = 2, .kind = "inode", .name = "/data/1.jpg" } },
+		  false,
+		  "100 % of the time python3 4711 waited for a disk: most in others; /data/1.jpg 2 %" JUDGED },
 		{ { { .where = "between", .class = "other", .ns = 10 },
 		    { .where = "between", .class = "on_cpu", .ns = 90 } },
 		  false,
