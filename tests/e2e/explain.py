@@ -142,7 +142,7 @@ def main(build):
         for columns, height in ((80, 24), (100, 30), (200, 50)):
             shown = on_screen(columns, height, "query", "--db", db)
             check(f"the newest 30 on {columns} columns, each with its id", [row.split()[-1] for row in shown[1:31]] == ids[-30:], shown)
-            check("says that there are more", f"the newest 30 of {len(lines):,} recorded calls".replace(",", " ") in " ".join(shown[31:]), shown)
+            check("says that there are more", f"the newest 30 of {len(lines):,} recorded events".replace(",", " ") in " ".join(shown[31:]), shown)
         check("more where they are asked for", sum(row.split()[-1] in ids for row in on_screen(80, 24, "query", "--db", db, "--limit", "700")) == 700)
         examples = on_screen(80, 24, "explain", "--db", db, worst["id"])
         check("calls of a finding by their ids", sum(word in ids for row in examples for word in row.split()) ==

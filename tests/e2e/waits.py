@@ -92,7 +92,7 @@ def main(build):
         check_waits(check, "another thread", trace, "wait_threads", thread["end_ns"] - thread["start_ns"] - thread["cpu_ns"])
 
         place.answer("export", "--db", place.path("other.db"), "-o", place.path("exported.db"))
-        counted = [place.run("query", "--db", place.path(name)).stderr.split(" counted calls")[0] for name in ("other.db", "exported.db")]
+        counted = [place.run("query", "--db", place.path(name)).stderr.split(" counted events")[0] for name in ("other.db", "exported.db")]
         check("waits are no calls that were counted, exported neither", counted[0] == counted[1] and " of " in counted[0], counted)
 
         ingero.trace(programs, "--db", place.path("short.db"), environment={"INGERO_STANDIN_QUIET": "1"}, command=[

@@ -89,12 +89,13 @@ void calls_footer_append(const struct calls *calls, const Ingero__V1__EventsEnd 
 	const Ingero__V1__Window *window = end->window;
 	CLEANUP(buf_done) struct buf text = BUF_INIT, wider = BUF_INIT;
 
+	/* Events, not calls: starts and ends of processes are among both numbers. */
 	if (calls->n < end->matched)
-		(void)buf_printf(&text, "the newest %s of %s recorded calls", units_count(calls->n).text,
+		(void)buf_printf(&text, "the newest %s of %s recorded events", units_count(calls->n).text,
 				 units_count(end->matched).text);
 	else
-		(void)buf_printf(&text, "%s", units_things(calls->n, "recorded call", "recorded calls").text);
-	(void)buf_printf(&text, " of %s counted calls", units_count(end->counted).text);
+		(void)buf_printf(&text, "%s", units_things(calls->n, "recorded event", "recorded events").text);
+	(void)buf_printf(&text, " of %s counted events", units_count(end->counted).text);
 	if (window && window->to_unix_ns)
 		(void)buf_printf(&text, ", %s",
 				 clock_span_text(window->from_unix_ns, window->to_unix_ns, calls->now_unix_ns).text);

@@ -96,8 +96,8 @@ static void footer_test(void)
 	window.to_unix_ns = AT(300);
 	calls_footer_append(&calls, &end, &plain, &out);
 	CHECK_STR_EQ("all of them", buf_text(&out),
-		     "3 recorded calls of 422 712 counted calls, 14:00:00 to 14:05:00; 'ingero explain\n"
-		     "ID' shows one\n"
+		     "3 recorded events of 422 712 counted events, 14:00:00 to 14:05:00; 'ingero\n"
+		     "explain ID' shows one\n"
 		     "every call counted · nothing lost\n");
 
 	buf_consume(&out, out.n);
@@ -105,7 +105,7 @@ static void footer_test(void)
 	lost.ring_full = 5;
 	calls_footer_append(&calls, &end, &plain, &out);
 	CHECK_STR_EQ("some of them", buf_text(&out),
-		     "the newest 3 of 9 829 recorded calls of 422 712 counted calls, 14:00:00 to\n"
+		     "the newest 3 of 9 829 recorded events of 422 712 counted events, 14:00:00 to\n"
 		     "14:05:00; '--limit' shows more; 'ingero explain ID' shows one\n"
 		     "every call counted · 5 single calls not kept (ring full: try a larger\n"
 		     "'--ringbuf-size')\n");
@@ -116,7 +116,7 @@ static void footer_test(void)
 	calls.words = "the last 1h";
 	calls_footer_append(&calls, &end, &plain, &out);
 	CHECK_STR_EQ("of a window by default", buf_text(&out),
-		     "3 recorded calls of 422 712 counted calls, 14:00:00 to 14:05:00, the last 1h;\n"
+		     "3 recorded events of 422 712 counted events, 14:00:00 to 14:05:00, the last 1h;\n"
 		     "'ingero explain ID' shows one\n"
 		     "every call counted · nothing lost\n");
 }
