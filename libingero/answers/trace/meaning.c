@@ -240,7 +240,7 @@ static int delay_mean(const Ingero__V1__Summary *summary, const struct text_styl
 }
 
 static int nothing_append(const Ingero__V1__Summary *summary, const struct trace_rows *rows, const char *scope,
-			  const struct text_style *style, struct buf *out)
+			  bool is_attached, const struct text_style *style, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 	CLEANUP(buf_done) struct buf waits = BUF_INIT;
@@ -255,6 +255,10 @@ static int nothing_append(const Ingero__V1__Summary *summary, const struct trace
 	if (rows->n_calls == 0) {
 		(void)buf_printf(&text, "No CUDA calls: no process %s made one in %s.", scope,
 				 units_ns(summary->window_ns, 0).text);
+		if (is_attached)
+			(void)buf_append_text(&text,
+					      " A thread is followed from its first call after the start of the trace "
+					      "on: one that was blocked before is not seen until it makes a call.");
 		text_paragraph(out, style, "", buf_text(&text));
 		return 0;
 	}
@@ -366,8 +370,8 @@ static void failures_append(const struct trace_rows *rows, const struct text_sty
 	}
 }
 
-int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, const struct text_style *style,
-			 struct buf *out)
+int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, bool is_attached,
+			 const struct text_style *style, struct buf *out)
 {
 	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
 	const Ingero__V1__Delay *delay = summary->delay;
@@ -388,7 +392,7 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 	in_flight_mean(summary, style, out);
 	failures_append(&rows, style, out);
 	if (out->n == before && summary->n_findings == 0)
-		r = nothing_append(summary, &rows, scope, style, out);
+		r = nothing_append(summary, &rows, scope, is_attached, style, out);
 	if (r < 0)
 		return r;
 	if (!summary->n_accounts) /* they describe the same time again */

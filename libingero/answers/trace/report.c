@@ -260,7 +260,7 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		text_line(out, style, TEXT_PLAIN, "%s", "");
 	if (!setting->demo)
 		trace_findings_append(summary, setting->told, trace_report_explain(setting), style, out);
-	r = trace_meaning_append(summary, setting->scope, style, &meaning);
+	r = trace_meaning_append(summary, setting->scope, !setting->has_program && !setting->demo, style, &meaning);
 	if (r < 0)
 		return r;
 	if (rows.rows.n > 0) {

@@ -242,7 +242,10 @@ static const struct {
 	{ "not for most of the time", waiting_ops, NULL, NULL, 20 * S,
 	  "No problem found: 1 process of alice made 10 calls in 20.0 s, with no\n"
 	  "significant delays. Most time was in cudaFree, 100 % of it running on the CPU.\n" },
-	{ "no call", NULL, NULL, NULL, 10 * S, "No CUDA calls: no process of alice made one in 10.0 s.\n" },
+	{ "no call", NULL, NULL, NULL, 10 * S,
+	  "No CUDA calls: no process of alice made one in 10.0 s. A thread is followed from\n"
+	  "its first call after the start of the trace on: one that was blocked before is\n"
+	  "not seen until it makes a call.\n" },
 	{ "stuck and failing", failing_ops, stuck, NULL, 12 * S,
 	  "▲ cudaStreamSynchronize in python (pid 10, thread 12) had not returned after\n"
 	  "  10.2 s, 98 % of it waiting in the GPU driver.\n"
@@ -292,8 +295,13 @@ static void meaning_test(void)
 
 		(void)figures_build(&f, meanings[i].window_ns, meanings[i].ops, meanings[i].calls, meanings[i].behind);
 		delay_set(&f);
-		CHECK_INT_EQ(meanings[i].name, trace_meaning_append(&f.summary, "of alice", &style, &out), 0);
+		CHECK_INT_EQ(meanings[i].name,
+			     trace_meaning_append(&f.summary, "of alice", /* is_attached= */ true, &style, &out), 0);
 		CHECK_STR_EQ(meanings[i].name, buf_text(&out), meanings[i].want);
+		buf_consume(&out, out.n);
+		CHECK_INT_EQ(meanings[i].name,
+			     trace_meaning_append(&f.summary, "of alice", /* is_attached= */ false, &style, &out), 0);
+		CHECK(meanings[i].name, !strstr(buf_text(&out), "after the start of the trace"));
 	}
 }
 
@@ -336,7 +344,8 @@ static void advice_test(void)
 		f.summary.findings = list;
 		f.summary.n_findings = ARRAY_SIZE(list);
 		delay_set(&f);
-		CHECK_INT_EQ(rows[i].name, trace_meaning_append(&f.summary, "of alice", &style, &out), 0);
+		CHECK_INT_EQ(rows[i].name,
+			     trace_meaning_append(&f.summary, "of alice", /* is_attached= */ true, &style, &out), 0);
 		CHECK_STR_EQ(rows[i].name, strstr(buf_text(&out), "  do: ") ? strstr(buf_text(&out), "  do: ") : "",
 			     rows[i].want);
 	}
