@@ -30,7 +30,7 @@ def main(build, *rest):
                            *(("--torch", "--set-up", "a", "standin") if is_torch else ())],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
     said = " ".join(done.stdout.split())  # as if lines had no end
-    live, _, kept = said.partition("And what 'ingero explain' makes of what was kept")
+    live, _, kept = said.partition("This demonstration runs that command itself")
     program, hog = re.search(r"python, pid (\d+)", said), re.search(r"hog, pid (\d+)", said)
     if done.returncode != 0 or not kept or not program or not hog:
         print(f"status {done.returncode}: {done.stdout[-3000:]}{done.stderr[-3000:]}", file=sys.stderr)
@@ -39,7 +39,7 @@ def main(build, *rest):
     script = "train.py" if is_torch else "between.py"
     account, _, finding = kept.partition(f"1 HIGH {script}")
     wanted = {
-        "live: HIGH, by the pid of the hog": re.search(rf"HIGH {re.escape(script)} waited for the CPU between its calls behind hog \(pid {hog}, ", live),
+        "live: HIGH, by the pid of the hog": re.search(rf"HIGH [^▲]*{re.escape(script)} \(pid {program}\) waited for the CPU behind hog \(pid {hog}, ", live),
         "live: the thread's account or its short form": re.search(rf"ready, no CPU [^%]*behind hog \({hog}\)|% ready behind hog", live),
         "kept: HIGH, between the calls": " waited for the CPU between its calls" in finding,
         "kept: of the program": f"(pid {program}, " in finding,

@@ -27,8 +27,7 @@ COMPUTE_MS = "8"  # in Python, between the calls of one step and those of the ne
 TEXT = ("On CPU {cpu}: {what}, pid {program}.", "Somebody else's job computes on the same CPU: hog, pid {hog}.",
         "Ingero watches the program for {seconds} s; nobody tells it about the hog.")
 END = """
-The hog of this demonstration has ended. Its recording, which the summary calls
-saved, was removed.
+The hog of this demonstration has ended, and its recording is removed.
 Your own programs:
   sudo {ingero} trace -- PROGRAM    or    trace --pid PID
 """
@@ -159,7 +158,7 @@ def main():
             trace = subprocess.Popen([*outlives_not("INT"), programs.path("ingero"), "trace", "--pid", str(program.pid),
                                       "--duration", f"{arguments.seconds}s", *database], env=asking)
             status = trace.wait()
-            print("\nAnd what 'ingero explain' makes of what was kept:\n", flush=True)
+            print("\nThis demonstration runs that command itself, as it removes its recording at the end:\n", flush=True)
             explained = subprocess.run([programs.path("ingero"), "explain", "--all", *database], env=asking, check=False)
             status = status or explained.returncode
         finally:
