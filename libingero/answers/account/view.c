@@ -327,11 +327,15 @@ static int rest_merge(group_list *groups, size_t from)
 
 	for (size_t i = from; i < groups->n && r == 0; i++) {
 		struct group *g = &groups->items[i];
+		const struct account_group_words *words = account_group_words(g->kind);
 		struct cause cause = { .ns = g->ns };
 
 		rest.ns += g->ns;
+		/* Details are cut at commas: "ready, no CPU" is one name. */
 		(void)snprintf(cause.text, sizeof(cause.text), "%s",
-			       g->op ? g->op : account_group_words(g->kind)->label);
+			       g->op			   ? g->op
+			       : strchr(words->label, ',') ? words->brief
+							   : words->label);
 		r = cause_add(&rest, &cause);
 	}
 	for (size_t i = from; i < groups->n; i++)

@@ -61,6 +61,11 @@ static void starved(void)
 		  .chain = { { "sleep", 9 * S, NULL, NULL, 18249, 18249 } } },
 		{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 1 * S },
 	};
+	static const struct part_row small_parts[] = {
+		{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 9 * S },
+		{ .where = "between", .class = "runnable", .ns = 600 * MS },
+		{ .where = "between", .class = "other", .ns = 400 * MS },
+	};
 	static const struct part_row short_waits[] = {
 		{ .where = "between", .class = "block_io", .ns = 5399 * MS },
 		{ .where = "between",
@@ -107,6 +112,11 @@ static void starved(void)
 		     "                  /data/sets/2026/the.lock released by\n"
 		     "                  python3 (18249) ← sleeps\n"
 		     "   10 %     1.0s  cudaLaunchKernel       cpu\n");
+	(void)account_make(&made, small_parts, ARRAY_SIZE(small_parts));
+	CHECK_STR_EQ("causes of the rest are cut between them alone", block(2, &narrow),
+		     "python3 4711 · main thread · 10.0 s\n"
+		     "   90 %     9.0s  cudaLaunchKernel  cpu\n"
+		     "   10 %     1.0s  other             ready 60 %, blocked 40 %\n");
 	(void)account_make(&made, short_waits, ARRAY_SIZE(short_waits));
 	CHECK_STR_EQ("most has no name", block(SIZE_MAX, &plain),
 		     "python3 4711 · main thread · 10.0 s\n"
