@@ -36,6 +36,7 @@ static const struct account_group_words group_words[] = {
 	[GROUP_SIGNALLED] = { "stopped by a signal", NULL, WAIT_WORDS_STOPPED_BY " " },
 	[GROUP_TRACED] = { "stopped by a debugger", NULL, WAIT_WORDS_STOPPED_BY " " },
 	[GROUP_FROZEN] = { "frozen by its cgroup", NULL, WAIT_WORDS_STOPPED_BY " " },
+	[GROUP_HELD] = { "stopped by Ingero", NULL, "" },
 	[GROUP_WOKEN] = { "waits to be woken", NULL, "by " },
 	[GROUP_BLOCKED] = { "blocked, reason unknown", "blocked", "" },
 	[GROUP_NOT_KNOWN] = { "not known", NULL, "" },
@@ -84,7 +85,10 @@ enum cause_group account_stop_group(const Ingero__V1__AccountPart *part)
 	static const struct {
 		const char *name;
 		enum cause_group group;
-	} by_name[] = { { "signal", GROUP_SIGNALLED }, { "debugger", GROUP_TRACED }, { "freezer", GROUP_FROZEN } };
+	} by_name[] = { { "signal", GROUP_SIGNALLED },
+			{ "debugger", GROUP_TRACED },
+			{ "freezer", GROUP_FROZEN },
+			{ "ingero", GROUP_HELD } };
 
 	if (!part->resource || strcmp(part->resource->kind, "stopped") != 0)
 		return GROUP_BLOCKED;
@@ -148,6 +152,7 @@ bool account_group_is_wait(enum cause_group kind)
 	case GROUP_SIGNALLED:
 	case GROUP_TRACED:
 	case GROUP_FROZEN:
+	case GROUP_HELD:
 	case GROUP_GIL:
 	case GROUP_LOCK:
 	case GROUP_FILE_LOCK:

@@ -32,6 +32,7 @@ enum cause_group {
 	GROUP_SIGNALLED,
 	GROUP_TRACED,
 	GROUP_FROZEN,
+	GROUP_HELD,
 	GROUP_WOKEN, /* what it waits for is unknown, and who ended the wait is known */
 	GROUP_BLOCKED,
 	GROUP_NOT_KNOWN,

@@ -305,6 +305,8 @@ static const struct {
 	  .text = "frozen by its cgroup: " },
 	{ .row = { .where = "between", .class = "other", .ns = 1, .kind = "stopped", .name = "debugger", BY_TEE },
 	  .text = "stopped by a debugger: continued by tee (9)" },
+	{ .row = { .where = "between", .class = "other", .ns = 1, .kind = "stopped", .name = "ingero" },
+	  .text = "stopped by Ingero: " },
 	{ .row = { .where = "between", .class = "other", .ns = 1, .kind = "stopped", .name = "" },
 	  .text = "stopped: " },
 	{ .row = { .where = "in", .class = "other", .ns = 1, .kind = "stopped", .name = "signal" },
