@@ -123,4 +123,4 @@ def measure(bench):
               [ours - empty for ours, empty in zip(time["counted"], time["empty"])], "%", limit=LIMIT_PERCENT)
     bench.row("added to the CPU time of the two processes, of a CPU",
               [100 * (run["cpu_s"] / run["seconds"] - alone["cpu_s"] / alone["seconds"]) for alone, run in zip(runs["alone"], runs["beside"])], "%",
-              limit=LIMIT_PERCENT)
+              note="two runs of the same differ by several percent: no limit")
