@@ -33,7 +33,7 @@ def main(build):
             return 1 if failed else 77
         done = subprocess.run([python, SEE, "--build", build, "--user", str(uid), "--group", str(uid), "--seconds", "2"], env={**os.environ, **SUDO},
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
-        traced, found, explained = done.stdout.partition("what 'ingero explain' makes")
+        traced, found, explained = done.stdout.partition("runs that command itself")
         is_right = done.returncode == 0 and found and "cudaload" in explained and "cudaload" in traced.partition("about the hog.")[2]
         failed += not is_right
         print(f"owner {uid}: {'ok' if is_right else f'status {done.returncode}: {done.stdout[-3000:]}{done.stderr[-3000:]}'}", flush=True)
