@@ -10,7 +10,7 @@
 
 #define TASK_RUNNING 0
 #define NVIDIA_MAJOR 195
-#define HOLD_BEGINS_NS 10000000
+#define HOLD_BEGINS_NS 10000000	    /* the tracer's own stop begins this soon */
 #define CLOCK_LEAD_KEPT_NS 10000000 /* both clocks drift apart by less than a microsecond in this time */
 
 static __always_inline bool is_throttled(struct task_struct *task)

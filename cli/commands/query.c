@@ -218,8 +218,7 @@ static int query_run(const void *fields, const struct options_rest *rest)
 
 static const char *const query_paragraphs[] = {
 	"Without SQL: recorded calls, oldest first, and forks, execs and exits as they are kept; on stderr the number "
-	"of "
-	"these events, recorded and counted. "
+	"of these events, recorded and counted. "
 	"With SQL: one SELECT on the tables events, operations, processes, findings and others; your own rows, "
 	"read-only, limited in "
 	"time and memory.",

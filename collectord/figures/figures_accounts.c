@@ -205,7 +205,11 @@ void figures_finish(struct process_figures *p)
 	ARRAY_FIT(&p->ops.used);
 }
 
-/* A gone process that has an account. */
+static bool is_gone_with_account(const struct process_figures *p)
+{
+	return p->was_gone && (p->accounts.n || p->waits.n);
+}
+
 struct gone {
 	struct process_figures *figures;
 	uint32_t uid;
@@ -257,7 +261,7 @@ void figures_accounts_taken(struct figures *f)
 			account_book_taken(p->taken->book, f->reading - 1);
 		if (p->taken && p->taken->wait_book)
 			wait_book_taken(p->taken->wait_book);
-		n += p->was_gone && (p->accounts.n || p->waits.n);
+		n += is_gone_with_account(p);
 	}
 	if (n <= GONE_ACCOUNTS_MOST)
 		return;
@@ -266,7 +270,7 @@ void figures_accounts_taken(struct figures *f)
 	for (size_t i = 0; i < f->processes.n; i++) {
 		struct process_figures *p = f->processes.items[i];
 
-		if (!p->was_gone || !(p->accounts.n || p->waits.n))
+		if (!is_gone_with_account(p))
 			continue;
 		if (gone)
 			gone[n++] = (struct gone){ .figures = p, .uid = p->process->identity.uid };

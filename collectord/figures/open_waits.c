@@ -92,8 +92,9 @@ int open_waits_note(struct open_waits *w, const struct account_wait *wait, uint6
 		t->over.since_ns = 0;
 	} else if (!t->now.since_ns) {
 		t->now = fresh;
-	} else if (!account_wait_is_same_resource(&t->now.wait, wait))
+	} else if (!account_wait_is_same_resource(&t->now.wait, wait)) {
 		return 0;
+	}
 	t->now.wait.ns = t->now.wait.max_ns = MAX(t->now.wait.ns, wait->ns);
 	t->now.reading = reading;
 	*ret_wait = &t->now.wait;

@@ -45,8 +45,7 @@
 	  "socket), device, cgroup, child, written (a file that the thread writes), file_lock, full_pipe, full_peer "  \
 	  "(the thread writes there, and waits for room); stopped: no wait of the thread, resource_name is signal, "   \
 	  "debugger, freezer or ingero (while it attached a library); gc: no wait, but the time in which the thread "  \
-	  "computed in garbage collections of "                                                                        \
-	  "Python; NULL: not known")                                                                                   \
+	  "computed in garbage collections of Python; NULL: not known")                                                \
 	C(resource_name, TEXT, list_known_text(list, name), NONE,                                                      \
 	  "name of the resource; for a file its path as the process sees it, or only the last part of the path; "      \
 	  "NULL: no name")                                                                                             \
