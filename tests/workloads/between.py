@@ -456,7 +456,6 @@ class Waits:
         os.waitpid(pid, 0)
 
     def prepare_gc(self):
-        gc.disable()
         self.objects = [[i] for i in range(self.n_objects)]
         began_ns = 0
 
@@ -547,6 +546,8 @@ def main():
     options = parser.parse_args()
     if options.pin is not None:
         os.sched_setaffinity(0, {options.pin})
+    if options.loses == "gc":
+        gc.disable()  # from now on only the collections that are counted
     waits = Waits(options)
     if not options.from_s:
         waits.begin()
