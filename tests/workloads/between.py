@@ -60,6 +60,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import cudaload  # noqa: E402 (needs the path above)
 import quota  # noqa: E402
+from computing import compute  # noqa: E402
 
 DISK_BYTES = 4 << 20
 READ_BYTES = 64 << 20
@@ -505,17 +506,6 @@ def frozen_place(version):
 def is_group_frozen(group, version):
     with open(os.path.join(group, "cgroup.events" if version == 2 else "freezer.state"), encoding="ascii") as file:
         return ("frozen 1" if version == 2 else "FROZEN") in file.read().splitlines()
-
-
-COMPUTE_ROUND = 300  # about 5 us
-
-
-def compute(seconds):
-    """In Python for so long by the thread's own CPU clock. That clock is a system call, so it is asked seldom."""
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        for _ in range(COMPUTE_ROUND):
-            pass
 
 
 def clocks(group):

@@ -27,6 +27,9 @@ warnings.filterwarnings("ignore", message="Failed to initialize NumPy")  # not n
 import torch  # noqa: E402 (the warning is the import's)
 from torch import nn  # noqa: E402
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from computing import compute  # noqa: E402 (needs the path above)
+
 WIDTH = 64
 BATCH = 32
 CLASSES = 10
@@ -95,13 +98,6 @@ class Samples(torch.utils.data.Dataset):
         return torch.full((WIDTH,), float(i % 7)), i % CLASSES
 
 
-def compute(step_ms):
-    """What a step does on the CPU before it calls CUDA, by the thread's own clock."""
-    end = time.thread_time() + step_ms / 1000
-    while time.thread_time() < end:
-        pass
-
-
 def pause(step_ms):
     """What a step does beside calling CUDA; none when it is to be flat out."""
     if step_ms:
@@ -114,7 +110,7 @@ def plain(arguments, ready):
     limit = Limit(arguments)
     while limit.more():
         batch, labels = batches()
-        compute(arguments.compute_ms)
+        compute(arguments.compute_ms / 1000)
         model.step(batch.cuda(), labels.cuda()).item()
         limit.done += 1
         pause(arguments.pause_ms)
