@@ -33,6 +33,8 @@ from computing import compute  # noqa: E402 (needs the path above)
 WIDTH = 64
 BATCH = 32
 CLASSES = 10
+# With less, the loop and its workers only compete for the CPU that they share.
+WORKERS_COMPUTE_MS = 2
 
 
 class Layer(nn.Linear):
@@ -134,6 +136,7 @@ def workers(arguments, ready):
             break
         waits_ns.append(time.monotonic_ns() - asked_ns)
         batch, labels = found
+        compute(arguments.compute_ms / 1000)
         model.step(batch.cuda(), labels.cuda()).item()
         limit.done += 1
     arguments.said["batch_wait_ns"] = sum(waits_ns)
@@ -218,13 +221,15 @@ def main():
     parser.add_argument("--workers", type=int, default=2, help="processes of the DataLoader")
     parser.add_argument("--worker-ms", type=float, default=0, help="time a worker takes for a batch")
     parser.add_argument("--pause-ms", type=float, default=0, help="sleep after a step, or between bursts")
-    parser.add_argument("--compute-ms", type=float, default=0, help="computing in Python before each step of plain")
+    parser.add_argument("--compute-ms", type=float, help="computing in Python before each step of plain, workers; default: 0, 2")
     parser.add_argument("--burst", type=int, default=20, help="forward passes in a burst")
     parser.add_argument("--without-blas", action="store_true", help="no products by cuBLAS, which from CUDA 11 on wants the vendor's own driver")
     parser.add_argument("--pin", type=int, help="CPU of all threads")
     parser.add_argument("--wait-for-stdin", action="store_true", help="say 'ready' before the loop and wait for a line")
     parser.add_argument("--report", help="file for the report")
     arguments = parser.parse_args()
+    if arguments.compute_ms is None:
+        arguments.compute_ms = WORKERS_COMPUTE_MS if arguments.loop == "workers" else 0
     if arguments.without_blas:
         Model.layer = Layer
     if arguments.pin is not None:
