@@ -221,7 +221,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2, help="processes of the DataLoader")
     parser.add_argument("--worker-ms", type=float, default=0, help="time a worker takes for a batch")
     parser.add_argument("--pause-ms", type=float, default=0, help="sleep after a step, or between bursts")
-    parser.add_argument("--compute-ms", type=float, help="computing in Python before each step of plain, workers; default: 0, 2")
+    parser.add_argument("--compute-ms", type=float, help="computing in Python before each step of plain (default: 0) and workers (default: 2)")
     parser.add_argument("--burst", type=int, default=20, help="forward passes in a burst")
     parser.add_argument("--without-blas", action="store_true", help="no products by cuBLAS, which from CUDA 11 on wants the vendor's own driver")
     parser.add_argument("--pin", type=int, help="CPU of all threads")
