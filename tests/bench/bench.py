@@ -12,6 +12,7 @@ speed affects both; figures are medians, with the lowest and the highest value b
 """
 import argparse
 import ast
+import collections
 import concurrent.futures
 import contextlib
 import hashlib
@@ -36,31 +37,39 @@ NOT_BENCHMARKS = ("bench", "floor", "programs")
 ROOT = os.path.realpath(os.path.join(HERE, "../.."))
 PAGES = os.path.join(ROOT, "docs/measurements")
 # Measured directories and files of a benchmark without a MEASURES of its own.
-MEASURES = ("base", "bpf", "collectord", "proto", "libingero", "cli")
+MEASURES = ("base", "bpf", "collectord", "proto", "libingero", "cli", "tests/workloads")
 SUM = re.compile(r", sources ([0-9a-f]{12})[,;]")
 BUSY_RATIO = 0.10  # of all CPUs; guess: below it medians of five pairs did not move
 HIDDEN = "-"
+PAIRS = 5
 
 
 class Cases:
     """Results of the cases of long benchmarks, one line of JSON each, so that an interrupted run can continue, and several runs can share the work."""
 
-    def __init__(self, path, shard, state):
-        self.path, self.state = path, state
+    def __init__(self, path, shard, state, commit):
+        self.path, self.state, self.commit = path, state, commit
         self.number, self.of = shard
-        self.known = {}
+        self.known, self.kept = {}, {}
         self.lock = threading.Lock()
         if path and os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 lines = [json.loads(line) for line in file]
-            self.known = {line["case"]: line["result"] for line in lines if line["state"] == state}
+            lines = [line for line in lines if line["state"] == state]
+            self.known = {line["case"]: line["result"] for line in lines}
+            self.kept = {line["case"]: line["commit"] for line in lines}
 
     def keep(self, name, result):
         with self.lock:
             self.known[name] = result
             if self.path:
                 with open(self.path, "a", encoding="utf-8") as file:
-                    file.write(json.dumps({"state": self.state, "case": name, "result": result}) + "\n")
+                    file.write(json.dumps({"state": self.state, "commit": self.commit, "case": name, "result": result}) + "\n")
+
+    def told(self):
+        """Of how many cases earlier runs were, by commit; "" without any."""
+        commits = collections.Counter(self.kept.values())
+        return "".join(f", {n} of {len(self.known)} cases by an earlier run of commit {commit}" for commit, n in commits.items())
 
     def results(self, jobs, n_lanes):
         """
@@ -91,23 +100,25 @@ class Cases:
 
 
 class Bench:
-    def __init__(self, programs, pairs, seconds, cases=None, only="", tools=None):
+    def __init__(self, programs, pairs, seconds, cases=None, only="", tools=None, is_turn=False):
         self.programs = programs
         self.tools = tools or programs  # programs that measure: always those of this tree's build
         self.only = re.compile(only)
+        self.is_turn = is_turn  # one round of a comparison with an older build
         self.pairs = pairs
         self.seconds = seconds
-        self.results = (cases or Cases(None, (1, 1), "")).results
+        self.results = (cases or Cases(None, (1, 1), "", "")).results
         self.rows = []
 
-    def in_turns(self, **variants):
+    def in_turns(self, pairs=None, **variants):
         """Calls each variant once a round; returns {name: [result of each call]}."""
         results = {name: [] for name in variants}
-        for number in range(self.pairs):
+        pairs = pairs or self.pairs
+        for number in range(pairs):
             # the order alternates, so that no variant always follows the other
             names = list(variants) if number % 2 == 0 else list(reversed(variants))
             for name in names:
-                say(f"  round {number + 1} of {self.pairs}: {name}")
+                say(f"  round {number + 1} of {pairs}: {name}")
                 results[name].append(variants[name]())
         return results
 
@@ -135,17 +146,26 @@ class Bench:
         say("  " + "  ".join(cells_of(row)))
 
 
-def compare(measure, bench, older):
+def compare(module, bench, older):
     """
     Rounds of a benchmark on two builds in turns: for each figure both medians and the ratio of the newer to the older. A figure that is
-    worse by more than the spread of the pairs needs attention.
+    worse by more than the spread of the pairs needs attention. A benchmark whose turns must be short has conditions(bench), {condition:
+    number of pairs}: each is compared by itself.
     """
+    everything = {bench.only.pattern: bench.pairs}
+    chosen = {f"^{re.escape(name)}$": pairs for name, pairs in module.conditions(bench).items()} if hasattr(module, "conditions") else everything
+    for only, pairs in chosen.items():
+        compare_condition(module.measure, bench, older, only, pairs)
+
+
+def compare_condition(measure, bench, older, only, pairs):
     def once(programs):
-        one = Bench(programs, 1, bench.seconds, only=bench.only.pattern, tools=bench.programs)
+        one = Bench(programs, 1, bench.seconds, only=only, tools=bench.programs, is_turn=True)
         measure(one)
         return {row["what"]: row for row in one.rows if row["median"] is not None}
 
-    rounds = bench.in_turns(older=lambda: once(older), newer=lambda: once(bench.programs))
+    say(f"  {only}")
+    rounds = bench.in_turns(pairs=pairs, older=lambda: once(older), newer=lambda: once(bench.programs))
     for what, row in rounds["newer"][0].items():
         pairs = [(a[what]["median"], b[what]["median"]) for a, b in zip(rounds["older"], rounds["newer"]) if what in a and what in b]
         if not pairs:
@@ -262,19 +282,19 @@ def busy_ratio(seconds=2.0):
 
 
 def commit_of(directory):
-    """Short commit of a checkout, with -dirty if files differ from it; empty outside a checkout, or without git."""
+    """Short commit of a checkout, with the files that differ from it; empty outside a checkout, or without git."""
     if not os.path.exists(os.path.join(directory, ".git")):
         return ""
 
     def git(*arguments):
         # under sudo the checkout belongs to another user, and git must not write its index
         command = ["git", "--no-optional-locks", "-c", f"safe.directory={directory}", "-C", directory, *arguments]
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout.rstrip()
 
     try:
         # pages written by this run do not make the tree dirty
-        is_dirty = git("status", "--porcelain", "--", ".", ":(exclude)docs/measurements")
-        return git("rev-parse", "--short", "HEAD") + ("-dirty" if is_dirty else "")
+        changed = [line[3:] for line in git("status", "--porcelain", "--", ".", ":(exclude)docs/measurements").splitlines()]
+        return git("rev-parse", "--short", "HEAD") + (f" with changes in {', '.join(changed[:3])}{' ...' if changed[3:] else ''}" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return ""
 
@@ -291,11 +311,12 @@ def setup_text(busy, name, older):
             f"load {load}, {busy:.0%} of the CPUs in use by others before")
 
 
-def save(directory, name, told, setup, rows, against, only):
+def save(directory, name, told, setup, rows, arguments):
     os.makedirs(directory, exist_ok=True)
     path = os.path.join(directory, name + ".md")
     with open(path, "w", encoding="utf-8") as file:
-        asked = f"./dev bench {name}" + (" --against DIR" if against else "") + (f" --only '{only}'" if only else "")
+        asked = f"./dev bench {name}" + (" --against DIR" if arguments.against else "") + (f" --only '{arguments.only}'" if arguments.only else "")
+        asked += (f" --pairs {arguments.pairs}" if arguments.pairs != PAIRS else "") + (" --cases FILE" if arguments.cases else "")
         file.write(f"# {name}\n\n{told}\n\n{setup}; `{asked}`.\n\n{markdown_table(rows)}\n")
     say(f"written: {path}")
 
@@ -311,7 +332,7 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[*names(), []])
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--pairs", type=int, default=5, help="number of rounds of compared variants (default 5)")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help=f"number of rounds of compared variants (default {PAIRS})")
     parser.add_argument("--seconds", type=float, help="length of one run, for benchmarks with a fixed length")
     parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
     parser.add_argument("--save", metavar="DIR", help="write a page for each benchmark to DIR (docs/measurements)")
@@ -347,14 +368,14 @@ def main():
     for name in arguments.names:
         told = description(name)
         say(f"{name}: {told}")
-        cases = Cases(arguments.cases, arguments.shard, f"{name} {state_of(name)}")
+        cases = Cases(arguments.cases, arguments.shard, f"{name} {state_of(name)}", commit_of(ROOT))
         bench = Bench(ingero.Programs(arguments.build), arguments.pairs, arguments.seconds, cases, arguments.only)
         older = ingero.Programs(arguments.against) if arguments.against else None
         setup = setup_text(busy, name, older)
         began, is_whole = time.monotonic(), True
         try:
             if older:
-                compare(importlib.import_module(name).measure, bench, older)
+                compare(importlib.import_module(name), bench, older)
             else:
                 importlib.import_module(name).measure(bench)
         except Exception as error:  # the next benchmarks run all the same
@@ -362,12 +383,12 @@ def main():
                 traceback.print_exc()
             bench.row("did not finish", [], "", note=f"{error}" if isinstance(error, ingero.Failed) else repr(error))
             is_whole = False
-        setup += f", took {time.monotonic() - began:.0f} s"
+        setup += f", took {time.monotonic() - began:.0f} s{cases.told()}"
         everything[name] = {"setup": setup, "rows": bench.rows}
         is_ok = is_ok and all(row["is_ok"] is not False for row in bench.rows)
         print(f"\n{name}: {told}\n{setup}\n\n{text_table(bench.rows)}\n")
         if arguments.save and is_whole:  # otherwise the earlier page is kept, and is stale
-            save(arguments.save, name, told, setup, bench.rows, older, arguments.only)
+            save(arguments.save, name, told, setup, bench.rows, arguments)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(everything, file, indent=1)

@@ -10,8 +10,8 @@ MEASURES = ("bpf", "collectord/probes")
 
 LIMIT = 1.3
 PLACED_LIMIT = 0.25  # cost of a probe at the symbol address of a function head as in the driver
-ROUNDS = 21
-CALLS = "4000"
+ROUNDS, CALLS = 21, 4000  # of a row, but for those of a turn
+TURN_PAIRS, TURN_CALLS = 61, 40000
 ROW = re.compile(r"^(?P<name>.*?)\s+(?P<untraced>[\d.]+)\s+(?P<floor>-?[\d.]+)\s+(?P<ours>-?[\d.]+)\s+(?P<ratio>-?[\d.]+) \((?P<low>-?[\d.]+)-(?P<high>-?[\d.]+)\)")
 SWITCH = "task switch"
 FULL_CORE = ("push head", "jump head", "nested, two traced calls")
@@ -26,16 +26,30 @@ def bench_call(bench, *arguments):
     return result.stdout.splitlines()
 
 
-def rows_of(bench, back_end):
-    """Runs bench_call. With perf events each row runs in a process of its own, because their probes remain for a while after they are closed."""
-    rounds = str(max(ROUNDS, bench.pairs))
-    runs = [[back_end, rounds]]
-    if back_end == "perf" or bench.only.pattern:
-        runs = [[back_end, rounds, CALLS, name] for name in bench_call(bench, "--list") if bench.only.search(name)]
-    rows = [match.groupdict() for run in runs for match in map(ROW.match, bench_call(bench, *run)) if match]
-    if not rows:
-        raise ingero.Failed(f"bench_call {back_end}: prints no row")
-    return rows
+def conditions(bench):
+    """
+    {"BACK_END: row": pairs} of a comparison with an older build. Costs of calls are compared within 2 %: in turns of one round, of
+    about a second, because the machine's speed moves by more than that within a minute. Costs of task switches, within half, are
+    differences of a few percent, which take all rounds.
+    """
+    return {name: bench.pairs if name.partition(": ")[2].startswith(SWITCH) else TURN_PAIRS for name in names(bench)}
+
+
+def names(bench):
+    rows = bench_call(bench, "--list")
+    chosen = [f"{back_end}: {row}" for back_end in programs.BACK_ENDS for row in rows if bench.only.search(f"{back_end}: {row}")]
+    if not chosen:
+        raise ingero.Failed(f"no row matches '{bench.only.pattern}': 'BACK_END: ROW', of {', '.join(programs.BACK_ENDS)}; {', '.join(rows)}")
+    return chosen
+
+
+def row_of(bench, back_end, name):
+    """Each row runs in a process of its own, because perf events remain for a while after they are closed."""
+    rounds, calls = (1, TURN_CALLS) if bench.is_turn and not name.startswith(SWITCH) else (max(ROUNDS, bench.pairs), CALLS)
+    matches = [match for match in map(ROW.match, bench_call(bench, back_end, str(rounds), str(calls), name)) if match]
+    if not matches:
+        raise ingero.Failed(f"bench_call {back_end}: prints no row {name}")
+    return matches[0].groupdict()
 
 
 def ingredients(ours, floor):
@@ -48,7 +62,7 @@ def ingredients(ours, floor):
 
 def measure(bench):
     for back_end in programs.BACK_ENDS:
-        rows = rows_of(bench, back_end)
+        rows = [row_of(bench, back_end, name.partition(": ")[2]) for name in names(bench) if name.startswith(back_end)]
         ours = {row["name"]: float(row["ours"]) for row in rows}
         for row in rows:
             name = row["name"]
@@ -60,5 +74,5 @@ def measure(bench):
         floor = {row["name"]: float(row["floor"]) for row in rows}
         for name, ns in ingredients(ours, floor):
             bench.row(f"{back_end}: of this, {name}", ns, "ns")
-        if "jump head at the symbol" in ours:
+        if {"jump head", "jump head at the symbol"} <= ours.keys():
             bench.row(f"{back_end}: jump head, placed / at the symbol", ours["jump head"] / ours["jump head at the symbol"], "ratio", limit=PLACED_LIMIT)
