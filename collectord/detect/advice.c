@@ -117,20 +117,36 @@ static void advise_move(struct advice_cpu *a, const struct advice_task *victim, 
 	}
 }
 
+/* Return: whether both are pinned to one CPU, and there are others */
+static bool advise_apart(struct advice_cpu *a, const struct advice_task *behind, uint32_t n_cpus, bool is_foreign,
+			 const struct advice_affinity *affinity)
+{
+	char cpu[CPUS_BYTES];
+
+	if (n_cpus == 1 || !affinity->is_known || CPU_COUNT(&affinity->victim) != 1 ||
+	    !CPU_EQUAL(&affinity->victim, &affinity->behind) || !cpus_text(&affinity->victim, cpu))
+		return false;
+	(void)snprintf(a->text[a->n++], ADVICE_BYTES,
+		       "move one of them: both are pinned to CPU %s; %staskset -acp CPUS %" PRIu32, cpu,
+		       is_foreign ? "sudo " : "", behind->pid);
+	return true;
+}
+
 /* A process that gets less of the CPU delays the one that waits for its work. */
 static struct advice_cpu advise_workers(const struct advice_task *victim, const struct advice_task *behind,
 					uint32_t n_cpus, const struct advice_affinity *affinity)
 {
 	struct advice_cpu a = { .n = 0 };
+	bool is_apart = behind->pid && advise_apart(&a, behind, n_cpus, false, affinity);
 
 	if (behind->pid)
 		(void)snprintf(a.text[a.n++], ADVICE_BYTES, "%" PRIu32 " is a worker of this process: " FEWER_WORKERS,
 			       behind->pid);
 	else
 		(void)snprintf(a.text[a.n++], ADVICE_BYTES, "they are workers of this process: " FEWER_WORKERS);
-	if (n_cpus != 1 && behind->pid)
+	if (n_cpus != 1 && behind->pid && !is_apart)
 		advise_move(&a, victim, behind, "", affinity);
-	else if (n_cpus != 1)
+	else if (n_cpus != 1 && !behind->pid)
 		(void)snprintf(
 			a.text[a.n++], ADVICE_BYTES,
 			"or move each of them: taskset -acp CPUS PID, with CPUS where this process does not run");
@@ -187,7 +203,7 @@ struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advi
 	const struct advice_affinity *affinity = &scheduling->affinity;
 	bool is_foreign = victim->uid != 0 && victim->uid != behind->uid;
 	struct advice_cpu a = { .n = 0 };
-	char cpu[CPUS_BYTES];
+	bool is_apart;
 
 	if (behind->pid == victim->pid) {
 		(void)snprintf(
@@ -205,16 +221,9 @@ struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advi
 			       "or give the process CPUs of its own: cpuset.cpus of its control group (needs root)");
 		return a;
 	}
-	if (n_cpus != 1 && affinity->is_known && CPU_COUNT(&affinity->victim) == 1 &&
-	    CPU_EQUAL(&affinity->victim, &affinity->behind) && cpus_text(&affinity->victim, cpu)) {
-		(void)snprintf(a.text[a.n++], ADVICE_BYTES,
-			       "move one of them: both are pinned to CPU %s; %staskset -acp CPUS %" PRIu32, cpu,
-			       is_foreign ? "sudo " : "", behind->pid);
-		advise_weight(&a, victim, behind, is_foreign, scheduling);
-		return a;
-	}
+	is_apart = advise_apart(&a, behind, n_cpus, is_foreign, affinity);
 	advise_weight(&a, victim, behind, is_foreign, scheduling);
-	if (n_cpus != 1)
+	if (n_cpus != 1 && !is_apart)
 		advise_move(&a, victim, behind, is_foreign ? "sudo " : "", affinity);
 	return a;
 }

@@ -235,6 +235,17 @@ static uint64_t began_ns(const struct track_tick *tick)
 	return from_ns - MIN(from_ns, c->earlier_ns);
 }
 
+/* A thread waits once at a time. What it lost besides was a wait too short to be told before it ended. */
+static void began_earlier(struct track *t)
+{
+	struct detector_sums *s = &t->sums;
+	uint64_t earlier_ns = s->lost_ns - MIN(s->lost_ns, s->present_ns);
+
+	t->from_ns -= MIN(t->from_ns, earlier_ns);
+	s->present_ns += earlier_ns;
+	s->time_ns = MAX(s->time_ns, s->lost_ns);
+}
+
 /* @earlier_ns: time before this tick in which it was present, too, and which was not added yet */
 static int sums_add(struct track *t, const struct track_tick *tick, uint64_t earlier_ns)
 {
@@ -250,6 +261,8 @@ static int sums_add(struct track *t, const struct track_tick *tick, uint64_t ear
 		s->lost_ns = MAX(s->lost_ns, t->base_lost_ns + c->lost_total_ns);
 	else
 		s->lost_ns += c->lost_ns;
+	if (c->account)
+		began_earlier(t);
 	for (size_t i = 0; i < CONDITION_EXTRA; i++)
 		s->extra[i] += c->extra[i];
 	if (view->system)

@@ -56,6 +56,7 @@ static void did_append(const Ingero__V1__Hop *hop, struct buf *text)
 		[BLAME_VIEW_ON_CPU] = "computes",
 		[BLAME_VIEW_RUNNABLE] = "ready, no CPU",
 		[BLAME_VIEW_QUOTA] = "out of CPU quota",
+		[BLAME_VIEW_DEVICE] = "waits in the GPU driver", /* whatever the device */
 		[BLAME_VIEW_LOCK] = "waits for a lock",
 		[BLAME_VIEW_BLOCK_IO] = "waits for a disk",
 		[BLAME_VIEW_MEMORY] = "waits for memory",
@@ -65,7 +66,7 @@ static void did_append(const Ingero__V1__Hop *hop, struct buf *text)
 	const Ingero__V1__Resource *resource = hop->resource;
 	enum blame_view_class class = blame_view_parse(hop->class_);
 
-	for (size_t i = 0; resource && i < ARRAY_SIZE(by_resource); i++) {
+	for (size_t i = 0; resource && class != BLAME_VIEW_DEVICE && i < ARRAY_SIZE(by_resource); i++) {
 		if (strcmp(resource->kind, by_resource[i].kind) != 0)
 			continue;
 		if (by_resource[i].named && resource->name[0]) {

@@ -132,7 +132,8 @@ enum cause_group account_group_of(const Ingero__V1__Account *account, const Inge
 			return by_resource[i].group;
 	if (account_stop_group(part) != GROUP_BLOCKED)
 		return account_stop_group(part);
-	if (part->resource && strcmp(part->resource->kind, "device") == 0 && class != BLAME_VIEW_MEMORY)
+	if (part->resource && strcmp(part->resource->kind, "device") == 0 && class != BLAME_VIEW_MEMORY &&
+	    class != BLAME_VIEW_DEVICE)
 		return GROUP_DISK;
 	if (part->resource && strcmp(part->resource->kind, "written") == 0 && class != BLAME_VIEW_MEMORY)
 		return GROUP_WRITTEN;

@@ -105,6 +105,7 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 				       : blame_view_label(blame_view_parse(part->class_)));
 		break;
 	case GROUP_DISK:
+	case GROUP_DRIVER:
 	case GROUP_FILE:
 	case GROUP_WRITTEN:
 	case GROUP_MEMORY:

@@ -406,6 +406,31 @@ static void check_open(void)
 	play_free(p);
 }
 
+/*
+ * Waits that began before the tick in which they end, and were too short then to be told: their loss is longer than the
+ * tick. It was seen for as long as it lasted, and a worker that keeps up with none of it gets as many as there are
+ * CPUs.
+ */
+static void check_short_open(void)
+{
+	struct play *p = play_new(4);
+	const struct finding *f;
+
+	for (int second = 0; second < BEGIN + 8; second++) {
+		play_fork(p, WORKER);
+		waiting_second(p, BLAME_OTHER, 995 * MS);
+		worker_wait(p, MAIN, WORKER, second % 2 ? 1090 * MS : 980 * MS, false);
+		CHECK_INT_EQ("short open", play_tick(p, S), 0);
+	}
+	f = play_find(p, "starved");
+	CHECK_STR_EQ("short open", f ? f->cause.kind : "", "loader");
+	CHECK("seen while they lasted", f && f->lost_ns <= f->present_ns && f->present_ns <= p->now_ns - f->start_ns);
+	CHECK("their share", f && play_evidence(f, "lost_ratio") > 0.99 && play_evidence(f, "lost_ratio") <= 1);
+	CHECK_STR_EQ("short open", f ? f->advice[0] : "",
+		     "more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers 1 -> 16");
+	play_free(p);
+}
+
 /* Two findings of one time are two, with an id each; how many workers would do is said. */
 static void check_several(void)
 {
@@ -624,6 +649,8 @@ static const struct {
 	  "keep train.bin in memory or on a faster disk: the worker waits for it" },
 	{ "it computes", BLAME_ON_CPU, RESOURCE_NONE, 450, 0, 1, 450,
 	  "more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers 1 -> 2" },
+	{ "it sleeps", BLAME_SLEEP, RESOURCE_NONE, 450, 0, 1, 450,
+	  "the worker sleeps for most of the time: see what for, and let it sleep less" },
 	{ "it waits for one that reads", BLAME_OTHER, RESOURCE_PIPE, 400, WORKER + 1, 2, 320,
 	  "keep train.bin in memory or on a faster disk: the worker waits for it" },
 	{ "it waits for a lock", BLAME_LOCK, RESOURCE_FILE_LOCK, 450, 0, 1, 450,
@@ -1034,6 +1061,7 @@ int main(void)
 	check_paths();
 	check_ended();
 	check_open();
+	check_short_open();
 	check_several();
 	check_children();
 	check_threads();
