@@ -15,6 +15,7 @@
 static const struct text_style plain = { .is_utf8 = true, .columns = 80 };
 static Ingero__V1__BlameReply reply;
 static Ingero__V1__Window window;
+static Ingero__V1__Lost lost;
 static const char *words;
 static bool has_pids, is_whole;
 
@@ -41,6 +42,8 @@ static void reply_set(void)
 	window.from_unix_ns = AT(10);
 	window.to_unix_ns = AT(70);
 	reply.window = &window;
+	lost = (Ingero__V1__Lost)INGERO__V1__LOST__INIT;
+	reply.lost = &lost;
 }
 
 int main(void)
@@ -48,7 +51,6 @@ int main(void)
 	static const struct part_row idle[] = { { .where = "between", .class = "lock", .ns = 60 * S } };
 	static struct account_made made[2];
 	Ingero__V1__Account *list[2];
-	Ingero__V1__Lost lost = INGERO__V1__LOST__INIT;
 	Ingero__V1__Gap gap = INGERO__V1__GAP__INIT, *gaps[] = { &gap };
 
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -70,6 +72,12 @@ int main(void)
 	      strstr(report(NULL), "no thread of alice made a traced call in the recording; without "));
 	reply_set();
 	has_pids = is_whole = false;
+	reply.lost = NULL;
+	CHECK_STR_EQ("calls without accounts", report(NULL),
+		     "the recording was exported, or made by another program: 'ingero blame' has no\n"
+		     "account of its threads; 'ingero explain' shows its calls, and the sqlite3 shell\n"
+		     "the table accounts of an exported file\n");
+	reply_set();
 	CHECK("none of an operation", strstr(report("cudaFree"), "no thread of alice called cudaFree in what was "));
 
 	list[0] = account_make(&made[0], account_starved, ARRAY_SIZE(account_starved));
