@@ -63,7 +63,8 @@ typedef _Bool bool;
 #define F_SETLKW 7 /* include/uapi/asm-generic/fcntl.h, as the next */
 #define F_OFD_SETLKW 38
 #define JOBCTL_TRAP_FREEZE (1ul << 23) /* include/linux/sched/jobctl.h: its group freezes */
-#define PF_EXITING 0x00000004u	       /* include/linux/sched.h, as the next */
+#define PF_IO_WORKER 0x00000010u       /* include/linux/sched.h, as the next two */
+#define PF_EXITING 0x00000004u
 #define PF_KTHREAD 0x00200000u
 #define THREAD_STACK_BYTES 16384
 #define MINOR_BITS 20
@@ -360,6 +361,20 @@ struct task_group {
 	struct cfs_bandwidth cfs_bandwidth;
 };
 
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+/* A process has a number in each of its namespaces, the outermost first. */
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags; /* PF_* */
@@ -378,7 +393,9 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;
+	struct list_head children, sibling;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	__u64 start_boottime;
 	const struct cred *real_cred;
 	const struct cred *cred;

@@ -9,6 +9,7 @@
 #include "abi.h"
 #include "path.h"
 #include "peer.h"
+#include "syscalls.h"
 
 /* The address as a number: functions that are verified alone take no pointers to tasks. */
 static __always_inline __u64 task_address(struct task_struct *task)
@@ -69,10 +70,49 @@ static __always_inline void descriptor_note(__u32 slot, struct thread_wait *wait
 		path_note(wait, slot, task_address(task), fd, place);
 }
 
-static __always_inline void child_note(struct thread_wait *wait, __s32 pid)
+#define CHILDREN_MOST 64
+
+/* Of the children that a thread forked, the latest first. Return: its number outside of all namespaces; 0: not found */
+static __always_inline __u64 child_find(__u64 forked, __u32 level, __u32 number)
+{
+	struct task_struct *task = (struct task_struct *)forked, *child;
+	__u64 head = forked + bpf_core_field_offset(struct task_struct, children);
+	struct list_head *node = BPF_CORE_READ(task, children.prev);
+	__u64 numbers;
+	__u32 i, nr;
+
+	for (i = 0; i < CHILDREN_MOST && node && (__u64)node != head; i++) {
+		child = (void *)node - bpf_core_field_offset(struct task_struct, sibling);
+		numbers = (__u64)BPF_CORE_READ(child, thread_pid) + bpf_core_field_offset(struct pid, numbers);
+		if (!bpf_probe_read_kernel(&nr, sizeof(nr),
+					   (void *)(numbers + level * bpf_core_type_size(struct upid))) &&
+		    nr == number)
+			return BPF_CORE_READ(child, tgid);
+		node = BPF_CORE_READ(child, sibling.prev);
+	}
+	return 0;
+}
+
+/*
+ * A thread names its child by its number in its own namespace: another process may have the same number outside.
+ * Return: the number outside; 0: the child is not found
+ */
+VERIFIED_ALONE __u64 child_outside(__u64 waiting, __u32 number)
+{
+	struct task_struct *task = (struct task_struct *)waiting;
+	__u32 level = BPF_CORE_READ(task, thread_pid, level);
+	__u64 leader = (__u64)BPF_CORE_READ(task, group_leader), found;
+
+	if (!level)
+		return number;
+	found = child_find(waiting, level, number);
+	return found || leader == waiting ? found : child_find(leader, level, number);
+}
+
+static __always_inline void child_note(struct thread_wait *wait, struct task_struct *task, __s32 pid)
 {
 	wait->kind = RESOURCE_CHILD;
-	wait->resource = pid > 0 ? pid : 0;
+	wait->resource = pid > 0 ? child_outside(task_address(task), pid) : 0;
 }
 
 /* CPython 3.9 to 3.13 keeps the GIL, its mutex and its condition variables in the interpreter's state (_PyRuntime). */
@@ -127,10 +167,10 @@ static __always_inline void syscall_note(__u32 slot, struct thread_wait *wait, s
 		kind = syscall_writes(nr) ? RESOURCE_WRITTEN : RESOURCE_INODE;
 		break;
 	case OBJECT_CHILD_A:
-		child_note(wait, (__s32)user_argument(regs, 0));
+		child_note(wait, task, (__s32)user_argument(regs, 0));
 		return;
 	case OBJECT_CHILD_B:
-		child_note(wait, user_argument(regs, 0) == P_PID ? (__s32)user_argument(regs, 1) : 0);
+		child_note(wait, task, user_argument(regs, 0) == P_PID ? (__s32)user_argument(regs, 1) : 0);
 		return;
 	case OBJECT_NONE:
 		return;

@@ -7,6 +7,7 @@
  */
 #include "away.h"
 #include "blame.h"
+#include "syscalls.h"
 
 #define TASK_RUNNING 0
 #define NVIDIA_MAJOR 195

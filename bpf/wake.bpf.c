@@ -10,20 +10,24 @@
 #include "guard.h"
 #include "policy.h"
 #include "resource.h"
+#include "syscalls.h"
 #include "waits.h"
 
 /* Shorter waits are skipped. Less than WAIT_LEAST_NS, since the hook measures a little less than the scheduler. */
 #define LOOK_LEAST_NS (WAIT_LEAST_NS * 3 / 4)
 #define CPUS_MOST 8192 /* maximum of CONFIG_NR_CPUS */
 
-/* Whether the current task itself causes the wake-up, not an interrupt on its CPU or a kernel thread. */
+/*
+ * Whether the current task itself causes the wake-up, not an interrupt on its CPU or a kernel thread. A worker of
+ * io_uring is a thread of the process for which it works.
+ */
 static __always_inline bool is_own_wish(struct task_struct *waker, const void *ctx)
 {
 	int nr;
 
 	if (!is_on_own_stack(waker, ctx))
 		return false;
-	if (waker->flags & PF_EXITING)
+	if (waker->flags & (PF_EXITING | PF_IO_WORKER))
 		return true;
 	nr = user_syscall((const struct pt_regs *)bpf_task_pt_regs(waker));
 	return nr >= 0 && syscall_wakes(nr);

@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "file_locks.h"
+#include "ipc.h"
 #include "probes/probe_set_state.h"
 #include "rig.h"
 #include "rooms.h"
@@ -175,7 +176,7 @@ static void end_by_exec(void)
 	_exit(1);
 }
 
-enum waker { NOBODY, THREAD, PROCESS, HIDDEN_PROCESS, CHILD, HIDDEN_CHILD, HOG };
+enum waker { NOBODY, THREAD, PROCESS, WORKER, HIDDEN_PROCESS, CHILD, HIDDEN_CHILD, HOG };
 
 struct scenario {
 	const char *name;
@@ -326,7 +327,7 @@ static int run(void *data)
 		return 1;
 	if (s->waker == THREAD && pthread_create(&thread, NULL, wake, NULL))
 		return 1;
-	if (s->waker == PROCESS || s->waker == HIDDEN_PROCESS)
+	if (s->waker == PROCESS || s->waker == WORKER || s->waker == HIDDEN_PROCESS)
 		pid = process_start(process_wake);
 	if (s->waker == HOG) {
 		pin();
@@ -390,6 +391,18 @@ static const struct scenario scenarios[] = {
 	{ "stop, a process", await_stop, wake_stop, PROCESS, false, BLAME_OTHER, RESOURCE_STOPPED, "", NULL },
 	{ "stop, a process, in calls", await_stop, wake_stop, PROCESS, true, BLAME_OTHER, RESOURCE_STOPPED, "", NULL },
 	{ "epoll, a process", await_epoll, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_NONE, "", NULL },
+	{ "semaphore, a process", await_semaphore, wake_semaphore, PROCESS, false, BLAME_OTHER, RESOURCE_NONE, "",
+	  NULL },
+	{ "semaphore, a thread, in calls", await_semaphore, wake_semaphore, THREAD, true, BLAME_OTHER, RESOURCE_NONE,
+	  "", NULL },
+	{ "message queue, a process", await_message, wake_message, PROCESS, false, BLAME_OTHER, RESOURCE_NONE, "",
+	  NULL },
+	{ "POSIX message queue, a process", await_posix_message, wake_posix_message, PROCESS, false, BLAME_OTHER,
+	  RESOURCE_NONE, "", NULL },
+	{ "pipe, a process through io_uring", await_pipe, wake_pipe_ring, PROCESS, false, BLAME_OTHER, RESOURCE_PIPE,
+	  "", NULL },
+	{ "pipe, a worker of io_uring", await_pipe, wake_pipe_worker, WORKER, false, BLAME_OTHER, RESOURCE_PIPE, "",
+	  NULL },
 	{ "child", await_child, wake_nobody, CHILD, false, BLAME_OTHER, RESOURCE_CHILD, "", NULL },
 	{ "child that its user may not inspect", await_child, wake_nobody, HIDDEN_CHILD, false, BLAME_OTHER,
 	  RESOURCE_CHILD, "", NULL },
@@ -434,6 +447,11 @@ static bool is_hidden(const struct scenario *s)
 	return s->waker == HIDDEN_PROCESS || s->waker == HIDDEN_CHILD;
 }
 
+static bool is_process(const struct scenario *s)
+{
+	return s->waker == PROCESS || s->waker == WORKER || is_hidden(s);
+}
+
 /* Whether the kernel keeps of a process that exits whether its user might inspect it. Older ones show it to him. */
 static bool says_dumpable(void)
 {
@@ -461,7 +479,8 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 	if (key->kind != s->kind || key->resource != shared->resource || key->device != shared->device ||
 	    key->class != s->class || key->op != (s->is_in ? RIG_CALL : 0) || key->tid != kept->tid)
 		return;
-	if (key->waker_tgid != shared->waker_tgid || key->waker_tid != shared->waker_tid) {
+	if (key->waker_tgid != shared->waker_tgid ||
+	    (s->waker != WORKER && key->waker_tid != shared->waker_tid)) { /* it has a number of its own */
 		fprintf(stderr, "[%s] said to have ended it: process %u, thread %u '%s'\n", s->name, key->waker_tgid,
 			key->waker_tid, value->waker_comm);
 		kept->other_wakers += value->count;
@@ -471,9 +490,9 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 	kept->ns += value->ns;
 	kept->max_ns = MAX(kept->max_ns, value->max_ns);
 	kept->are_told = strcmp(value->name, s->resource_name) == 0 &&
-			 value->waker_uid == (s->waker == PROCESS || is_hidden(s) ? WAKER_UID : 0) &&
+			 value->waker_uid == (is_process(s) ? WAKER_UID : 0) &&
 			 value->is_waker_guarded == (is_hidden(s) && (s->waker != HIDDEN_CHILD || says_dumpable())) &&
-			 (is_child(s) || strcmp(value->waker_comm, comm) == 0);
+			 (is_child(s) || s->waker == WORKER || strcmp(value->waker_comm, comm) == 0);
 }
 
 /* Says what was kept instead. */
@@ -535,6 +554,70 @@ static void check_scenario(struct rig *rig, const struct scenario *s)
 	CHECK_INT_IN(s->name, kept.ns, shared->sure_ns * 9 / 10, shared->maybe_ns * 11 / 10);
 	CHECK_INT_IN(s->name, kept.max_ns, shared->max_ns * 9 / 10, MIN(kept.ns, shared->max_ns * 11 / 10));
 	CHECK("names", kept.are_told);
+}
+
+static struct rig *rig_of_test;
+
+/* The first process of a namespace of its own: its child has the number 2 there. */
+static int first_run(int gate)
+{
+	pid_t pid;
+
+	rig_byte_take(gate);
+	(void)subject_empty();
+	pid = fork();
+	if (pid == 0) {
+		wait_sleep();
+		_exit(0);
+	}
+	(void)syscall(SYS_wait4, pid, NULL, 0, NULL);
+	(void)subject_empty();
+	return 0;
+}
+
+static int run_first(void *data)
+{
+	int gate[2];
+	pid_t pid;
+
+	(void)data;
+	if (unshare(CLONE_NEWPID) < 0 || pipe2(gate, O_CLOEXEC) < 0)
+		return 1;
+	pid = fork();
+	if (pid == 0)
+		_exit(first_run(gate[0]));
+	shared->waker_tgid = (uint32_t)pid;
+	rig_target(rig_of_test, pid, RIG_NO_CALL);
+	rig_byte_give(gate[1]);
+	return waitpid(pid, NULL, 0) == pid ? 0 : 1;
+}
+
+struct children {
+	uint32_t slot, n, n_right;
+};
+
+static void child_add(const struct wait_key *key, const struct wait_value *value, void *data)
+{
+	struct children *children = data;
+
+	if (key->slot != children->slot || key->kind != RESOURCE_CHILD || key->is_meanwhile)
+		return;
+	children->n += (uint32_t)value->count;
+	children->n_right += key->resource == key->waker_tgid && key->resource > 2;
+}
+
+/* A program names a child by its number in its own namespace, where another process may have it outside. */
+static void check_namespace(struct rig *rig)
+{
+	struct children children = {};
+
+	*shared = (struct shared){};
+	rig_of_test = rig;
+	CHECK_INT_EQ("namespace", rig_child(rig, run_first, NULL, NULL), 0);
+	children.slot = rig_slot(rig, (pid_t)shared->waker_tgid);
+	CHECK("namespace", children.slot > 0 && probe_set_waits(rig->set, child_add, &children) >= 0);
+	CHECK_INT_EQ("namespace", children.n, 1);
+	CHECK_INT_EQ("its number outside", children.n_right, 1);
 }
 
 /* A process's waits go with its slot. */
@@ -616,8 +699,8 @@ int main(int argc, char **argv)
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, pipe_ends[0], &(struct epoll_event){ .events = EPOLLIN }) < 0)
 		CHECK_SKIP("no epoll");
-	if (file_locks_open() < 0 || rooms_open() < 0)
-		CHECK_SKIP("no files or pipes");
+	if (file_locks_open() < 0 || rooms_open() < 0 || ipc_open(pipe_ends[1]) < 0)
+		CHECK_SKIP("no files, pipes or queues");
 	if (connect_tcp(AF_INET, tcp) < 0)
 		CHECK_SKIP("no network");
 	if (connect_tcp(AF_INET6, tcp_6) < 0)
@@ -628,10 +711,12 @@ int main(int argc, char **argv)
 		CHECK_SKIP("this kernel does not tell of task switches");
 	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++)
 		check_scenario(&rig, &scenarios[i]);
+	check_namespace(&rig);
 	check_release(&rig);
 	CHECK_INT_EQ("room for all", rig_loss(&rig, LOSS_WAITS), 0);
 	check_full(&rig);
 	rig_close(&rig);
 	file_locks_close();
+	ipc_close();
 	return check_result();
 }

@@ -27,10 +27,11 @@ static void blame_nothing_append(const struct account_question *q, const Ingero_
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	if (!reply->lost) { /* not a recording of ours */
-		text_paragraph(out, style, "",
-			       "the recording was exported, or made by another program: 'ingero blame' has no account of "
-			       "its threads; 'ingero explain' shows its calls, and the sqlite3 shell the table accounts of "
-			       "an exported file");
+		text_paragraph(
+			out, style, "",
+			"the recording was exported, or made by another program: 'ingero blame' has no account of "
+			"its threads; 'ingero explain' shows its calls, and the sqlite3 shell the table accounts of "
+			"an exported file");
 		return;
 	}
 	(void)buf_printf(&text, "no thread %s %s%s in ", q->whose, q->op ? "called " : "made a traced call",
