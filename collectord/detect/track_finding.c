@@ -387,6 +387,17 @@ static void track_cause_fill(struct track *t, const struct track_tick *tick)
 		f->cause.chain = s->chain;
 }
 
+/* What was lost in no single operation: most of it between calls, or in calls of several and between them. */
+static void title_process(const struct track *t, struct finding *f)
+{
+	const char *title = t->detector->words.title;
+
+	if (t->sums.between_ns > t->sums.lost_ns / 2)
+		detector_title_between(f, title);
+	else
+		detector_title_process(f, title);
+}
+
 void track_tell(struct track *t, const struct detector_facts *facts)
 {
 	const struct detector_words *words = &t->detector->words;
@@ -400,7 +411,7 @@ void track_tell(struct track *t, const struct detector_facts *facts)
 	memcpy(advice, f->advice, lasting * sizeof(advice[0]));
 	f->n_advice = 0;
 	if (words->title && !f->op && t->sums.is_accounted)
-		detector_title_between(f, words->title);
+		title_process(t, f);
 	else if (words->title)
 		detector_title(f, words->title);
 	if (remedy)

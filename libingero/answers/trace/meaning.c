@@ -17,6 +17,7 @@
 
 #define IN_FLIGHT_OLD_NS NSEC_PER_SEC /* calls usually take far less */
 #define SENTENCES_MAX 3		      /* maximum sentences of one kind */
+#define WHOLE_RATIO 1.02	      /* of two figures that are measured apart: below, they are the same */
 
 /* The rest of the operation's time, so that the sentence adds up. */
 static void rest_append(struct buf *text, const struct blame_view *blame, enum blame_view_class told)
@@ -28,6 +29,13 @@ static void rest_append(struct buf *text, const struct blame_view *blame, enum b
 	(void)buf_printf(text, " For another %s the call was %s.",
 			 units_ratio((double)blame->ns[class] / (double)blame->sum_ns, 0).text,
 			 class == BLAME_VIEW_ON_CPU ? "computing" : blame_view_phrase(class));
+}
+
+static void durations_append(struct buf *text, const Ingero__V1__Operation *op)
+{
+	(void)buf_printf(text, " Half of its %s took more than %s, one in 100 more than %s.",
+			 units_things(op->count, "call", "calls").text, units_ns(op->p50_ns, 0).text,
+			 units_ns(op->p99_ns, 0).text);
 }
 
 /* @account: of its process; NULL: unknown */
@@ -45,9 +53,7 @@ static void delay_append(const Ingero__V1__Delay *delay, const Ingero__V1__Accou
 			 units_ratio((double)delay->lost_ns / (double)MAX(blame.sum_ns, 1), 0).text,
 			 account_class_words(account, delay->takes, /* in_calls= */ true).text);
 	rest_append(&text, &blame, class);
-	(void)buf_printf(&text, " Half of its %s took more than %s, one in 100 more than %s.",
-			 units_things(op->count, "call", "calls").text, units_ns(op->p50_ns, 0).text,
-			 units_ns(op->p99_ns, 0).text);
+	durations_append(&text, op);
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 }
 
@@ -125,6 +131,38 @@ static void lost_of_append(uint64_t lost_ns, uint64_t of_ns, struct buf *text)
 				 units_ratio((double)lost_ns / (double)of_ns, 0).text);
 }
 
+/* The part of one operation. */
+static void delay_part_append(const Ingero__V1__Delay *delay, struct buf *text)
+{
+	const Ingero__V1__Operation *op = delay->operation;
+	struct blame_view blame = blame_view_of(op->blame_ns);
+
+	(void)buf_printf(text, " %s alone lost %s, %s of its time.", op->op, units_ns(delay->lost_ns, 0).text,
+			 units_ratio((double)delay->lost_ns / (double)MAX(blame.sum_ns, 1), 0).text);
+	rest_append(text, &blame, blame_view_parse(delay->takes));
+	durations_append(text, op);
+}
+
+/* Where a process lost what its delay is a part of. */
+enum whole_kind {
+	WHOLE_IS_DELAY,	  /* in calls of that operation, or unknown */
+	WHOLE_IN_CALLS,	  /* most of it there, or in other calls */
+	WHOLE_IN_BETWEEN, /* more between calls than there */
+};
+
+static enum whole_kind whole_kind(const struct whole *whole, const Ingero__V1__Delay *delay)
+{
+	const struct explain_places *places = &whole->places;
+	double least_ns = WHOLE_RATIO * (double)delay->lost_ns;
+
+	if (places->between_ns > delay->lost_ns)
+		return WHOLE_IN_BETWEEN;
+	/* A delay of several threads is no part of what one of them lost. */
+	if ((double)places->lost_ns > least_ns && (double)delay->lost_ns <= WHOLE_RATIO * (double)places->in_ns)
+		return WHOLE_IN_CALLS;
+	return WHOLE_IS_DELAY;
+}
+
 static void whole_mean(const Ingero__V1__Delay *delay, const struct whole *whole, const struct text_style *style,
 		       struct buf *out)
 {
@@ -136,6 +174,8 @@ static void whole_mean(const Ingero__V1__Delay *delay, const struct whole *whole
 	(void)buf_printf(&text, ", %s", account_class_words(whole->account, delay->takes, /* in_calls= */ false).text);
 	explain_places_append(&whole->places, &text);
 	(void)buf_append_text(&text, ".");
+	if (whole_kind(whole, delay) == WHOLE_IN_CALLS)
+		delay_part_append(delay, &text);
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 }
 
@@ -215,20 +255,21 @@ static int account_neighbours_append(const Ingero__V1__Account *account, const c
 	return 0;
 }
 
-/* The delay of calls, or, where most was lost between them, all that the process lost in this way. */
+/* All that the process lost in the way of its delay, which is a part of it. */
 static int delay_mean(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Delay *delay = summary->delay;
 	bool is_ready = blame_view_parse(delay->takes) == BLAME_VIEW_RUNNABLE;
 	struct whole whole = whole_of(summary);
+	bool is_whole = whole_kind(&whole, delay) != WHOLE_IS_DELAY;
 	struct trace_behind behind;
 	int r = 0;
 
-	if (whole.places.between_ns > delay->lost_ns)
+	if (is_whole)
 		whole_mean(delay, &whole, style, out);
 	else
 		delay_append(delay, whole.account, style, out);
-	if (is_ready && whole.places.between_ns > delay->lost_ns && whole.account) {
+	if (is_ready && is_whole && whole.account) {
 		r = account_neighbours_append(whole.account, delay->takes, style, out);
 	} else if (is_ready) {
 		behind = trace_behind_of(summary, delay->operation->pid);

@@ -373,6 +373,15 @@ static void whole_test(void)
 		{ .where = "between", .class = "on_cpu", .ns = 5900 * MS },
 		{ .where = "in", .class = "runnable", .op = "cudaFree", .ns = 200 * MS, .by_pid = 8310, .by = "sh" },
 	};
+	static const struct part_row in_one[] = {
+		{ .where = "between", .class = "runnable", .ns = 2 * MS },
+		{ .where = "between", .class = "on_cpu", .ns = 5900 * MS },
+		{ .where = "in", .class = "runnable", .op = "cudaFree", .ns = 201 * MS, .by_pid = 8310, .by = "sh" },
+	};
+	static const struct part_row of_threads[] = {
+		{ .where = "between", .class = "runnable", .ns = 150 * MS, .by_pid = 8310, .by = "sh" },
+		{ .where = "in", .class = "runnable", .op = "cudaFree", .ns = 100 * MS, .by_pid = 8310, .by = "sh" },
+	};
 	static const struct part_row stopped[] = {
 		{ .where = "between", .class = "other", .ns = 4600 * MS, .kind = "stopped", .name = "signal" },
 		{ .where = "between", .class = "other", .ns = 100 * MS },
@@ -390,7 +399,7 @@ static void whole_test(void)
 		{ .where = "in",
 		  .class = "other",
 		  .op = "cudaFree",
-		  .ns = 400 * MS,
+		  .ns = 200 * MS,
 		  .kind = "stopped",
 		  .name = "freezer" },
 	};
@@ -448,6 +457,20 @@ static void whole_test(void)
 		  "  unknown reason.\n"
 		  "  do: more CPUs\n" },
 		{ "most in calls", "runnable", NULL, in_calls, ARRAY_SIZE(in_calls),
+		  "▲ python (pid 4711) lost 300 ms of 6.2 s, 4.8 % of the time, ready to run while\n"
+		  "  another task had the CPU: 200 ms in cudaFree, 100 ms between calls. cudaFree\n"
+		  "  alone lost 200 ms, 67 % of its time. For another 33 % the call was computing.\n"
+		  "  Half of its 10 calls took more than 0 ns, one in 100 more than 0 ns.\n"
+		  "  Meanwhile the CPU ran sh (pid 8310, root) for 300 ms (100 %).\n"
+		  "  do: more CPUs\n" },
+		{ "in one operation", "runnable", NULL, in_one, ARRAY_SIZE(in_one),
+		  "▲ cudaFree in python (pid 4711) lost 200 ms, 67 % of its time, ready to run\n"
+		  "  while another task had the CPU. For another 33 % the call was computing. Half\n"
+		  "  of its 10 calls took more than 0 ns, one in 100 more than 0 ns.\n"
+		  "  While calls of this process waited, the CPU ran sh (pid 8310, root) for 352 ms\n"
+		  "  (100 %).\n"
+		  "  do: more CPUs\n" },
+		{ "of several threads", "runnable", NULL, of_threads, ARRAY_SIZE(of_threads),
 		  "▲ cudaFree in python (pid 4711) lost 200 ms, 67 % of its time, ready to run\n"
 		  "  while another task had the CPU. For another 33 % the call was computing. Half\n"
 		  "  of its 10 calls took more than 0 ns, one in 100 more than 0 ns.\n"
