@@ -129,7 +129,7 @@ static void behind_lines_append(struct behind_lines *lines, const Ingero__V1__Su
 		text_line(out, style, is_over ? TEXT_PLAIN : TEXT_LOUD, "%s%s%s%s behind %s: %s", is_over ? "  " : "▲ ",
 			  is_one ? "" : trace_process_label(op->process_name, op->program, op->pid, 16).text,
 			  is_one ? "" : " ", is_over ? "waited for the CPU" : "waits for the CPU",
-			  trace_who(behind.most[k]).text, units_part_ns(behind.most[k]->ns, behind.sum_ns).text);
+			  trace_who(behind.most[k]).text, units_part_ns(behind.most[k]->ns, behind.waited_ns).text);
 }
 
 /* Behind whom the marked rows wait: a line for each process and neighbour, most time first; then who waited before. */

@@ -264,7 +264,11 @@ static const char *unnamed_words(const struct group *group)
 
 	for (size_t i = 0; i < group->causes.n; i++)
 		named_ns += group->causes.items[i].ns;
-	if (!group->causes.n || !account_group_is_wait(group->kind) || named_ns >= group->ns / 2)
+	if (!group->causes.n || named_ns >= group->ns / 2)
+		return "";
+	if (group->kind == GROUP_READY)
+		return "most unknown; ";
+	if (!account_group_is_wait(group->kind))
 		return "";
 	return group->short_ns > group->ns / 2 ? "most in waits shorter than 1 ms; " : "most in others; ";
 }
@@ -307,7 +311,7 @@ static void line_of_group(struct group *group, struct account_line *line)
 	(void)snprintf(line->label, sizeof(line->label), "%s",
 		       group->op ? group->op : account_group_words(group->kind)->label);
 	detail_format(group, line->detail, sizeof(line->detail));
-	if (group->kind == GROUP_READY && group->causes.n)
+	if (group->kind == GROUP_READY && line->is_linked && group->causes.n)
 		(void)snprintf(line->brief, sizeof(line->brief), "%s %s%.*s", brief,
 			       account_group_words(group->kind)->link, (int)strcspn(group->causes.items[0].text, "("),
 			       group->causes.items[0].text);

@@ -10,7 +10,8 @@
 
 struct trace_behind {
 	const Ingero__V1__Behind *most[TRACE_BEHIND_MOST]; /* borrowed; most time first, NULL after the last */
-	uint64_t sum_ns;				   /* time of all of them, listed or not */
+	uint64_t known_ns;				   /* time of all of them, listed or not */
+	uint64_t waited_ns; /* time that calls waited; who ran is known for a part of it */
 };
 
 /** trace_behind_of() - list the processes behind which one process waited */

@@ -179,21 +179,21 @@ static void whole_mean(const Ingero__V1__Delay *delay, const struct whole *whole
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 }
 
-#define NAMED_PART 100 /* share of the time from which a process is named; the rest is a sum */
+#define NAMED_PART 100 /* share of the time waited from which a process is named; the rest is a sum */
 
-static void who_append(struct buf *text, const char *before, const char *who, uint64_t ns, uint64_t sum_ns)
+static void who_append(struct buf *text, const char *before, const char *who, uint64_t ns, uint64_t waited_ns)
 {
 	(void)buf_printf(text, "%s%s for %s (%s)", before, who, units_ns(ns, 0).text,
-			 units_ratio((double)ns / (double)sum_ns, 0).text);
+			 units_ratio((double)ns / (double)waited_ns, 0).text);
 }
 
 static void neighbours_append(const struct trace_behind *behind, const char *while_waiting,
 			      const struct text_style *style, struct buf *out)
 {
-	uint64_t rest_ns = behind->sum_ns;
+	uint64_t waited_ns = behind->waited_ns, rest_ns = behind->known_ns;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	if (!behind->most[0] || behind->sum_ns == 0) {
+	if (!behind->most[0] || behind->known_ns == 0) {
 		text_paragraph(out, style, "  ", "The processes that ran meanwhile are unknown.");
 		return;
 	}
@@ -201,13 +201,15 @@ static void neighbours_append(const struct trace_behind *behind, const char *whi
 	for (size_t i = 0; i < TRACE_BEHIND_MOST && behind->most[i]; i++) {
 		const Ingero__V1__Behind *one = behind->most[i];
 
-		if (i > 0 && one->ns < behind->sum_ns / NAMED_PART)
+		if (i > 0 && one->ns < waited_ns / NAMED_PART)
 			break;
-		who_append(&text, i ? ", " : " ", trace_who(one).text, one->ns, behind->sum_ns);
+		who_append(&text, i ? ", " : " ", trace_who(one).text, one->ns, waited_ns);
 		rest_ns -= one->ns;
 	}
-	if (rest_ns >= behind->sum_ns / NAMED_PART)
-		who_append(&text, ", ", "others", rest_ns, behind->sum_ns);
+	if (rest_ns >= waited_ns / NAMED_PART)
+		who_append(&text, ", ", "others", rest_ns, waited_ns);
+	if (waited_ns - behind->known_ns >= waited_ns / NAMED_PART)
+		who_append(&text, ", ", "unknown processes", waited_ns - behind->known_ns, waited_ns);
 	(void)buf_append_text(&text, ".");
 	text_paragraph(out, style, "  ", buf_text(&text));
 }
@@ -238,19 +240,24 @@ static int account_neighbours_append(const Ingero__V1__Account *account, const c
 	CLEANUP(freep) Ingero__V1__Behind **pointers = calloc(account->n_parts + 1, sizeof(*pointers));
 	Ingero__V1__Summary one = INGERO__V1__SUMMARY__INIT;
 	struct trace_behind behind;
+	uint64_t waited_ns = 0;
 
 	if (!list || !pointers)
 		return -ENOMEM;
 	for (size_t i = 0; i < account->n_parts; i++) {
 		const Ingero__V1__AccountPart *part = account->parts[i];
 
-		if (part->by && strcmp(part->class_, class) == 0)
+		if (strcmp(part->class_, class) != 0)
+			continue;
+		waited_ns += part->ns;
+		if (part->by)
 			meanwhile_add(list, &one.n_behind, part->by, account->pid, part->ns);
 	}
 	for (size_t i = 0; i < one.n_behind; i++)
 		pointers[i] = &list[i];
 	one.behind = pointers;
 	behind = trace_behind_of(&one, account->pid);
+	behind.waited_ns = waited_ns;
 	neighbours_append(&behind, "Meanwhile", style, out);
 	return 0;
 }

@@ -111,7 +111,7 @@ static void over_test(void)
 		     "operation        calls   rate   p50   p99   max time   blame\n"
 		     "cudaStreamSync     120   12/s 1.0µs 120µs 2.0ms 20 %   device 100\n"
 		     "cudaFree             5  0.5/s 1.0µs 5.0µs 2.0ms 10 %   cpu 100\n"
-		     "  waited for the CPU behind hog (pid 99, root): 8.0 of 8.0 s\n"
+		     "  waited for the CPU behind hog (pid 99, root): 8.0 of 9.0 s\n"
 		     "every call counted · nothing lost · kept: slow calls and 1 in 64\n"
 		     "q end  ? help  t since the start  s sort (time)  f findings (0)  p pause\n");
 	type("t");
@@ -122,7 +122,7 @@ static void over_test(void)
 		     "cudaStreamSync   1 000   14/s 1.0µs 1.0ms 2.0ms 25 %   runnable 50 · device 50\n"
 		     "cudaMalloc         100  1.4/s 1.0µs 100µs 2.0ms  4 %   cpu 100\n"
 		     "cudaFree            10  0.1/s 1.0µs  10µs 2.0ms  3 %   cpu 100\n"
-		     "  waited for the CPU behind hog (pid 99, root): 8.0 of 8.0 s\n"
+		     "  waited for the CPU behind hog (pid 99, root): 8.0 of 9.0 s\n"
 		     "every call counted · nothing lost · kept: slow calls and 1 in 64\n"
 		     "q end  ? help  t last seconds  s sort (time)  f findings (0)  p pause\n");
 	world_end();

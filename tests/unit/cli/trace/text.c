@@ -198,8 +198,8 @@ static const struct {
 	  "  waiting in the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one\n"
 	  "  in 100 more than 142 ms.\n"
 	  "  While calls of this process waited, the CPU ran a (pid 10, root) for 5.0 s\n"
-	  "  (33 %), b (pid 11, root) for 4.0 s (27 %), c (pid 12, root) for 3.0 s (20 %),\n"
-	  "  others for 3.0 s (20 %).\n"
+	  "  (28 %), b (pid 11, root) for 4.0 s (23 %), c (pid 12, root) for 3.0 s (17 %),\n"
+	  "  others for 3.0 s (17 %), unknown processes for 2.6 s (15 %).\n"
 	  "  do: renice -n -5 -p $(ls /proc/4711/task)\n" },
 	{ "behind one, and crumbs", hog_ops, NULL, crumbs, 72 * S,
 	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
@@ -207,7 +207,7 @@ static const struct {
 	  "  waiting in the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one\n"
 	  "  in 100 more than 142 ms.\n"
 	  "  While calls of this process waited, the CPU ran a (pid 10, root) for 10.0 s\n"
-	  "  (99 %).\n"
+	  "  (57 %), unknown processes for 7.5 s (43 %).\n"
 	  "  do: renice -n 19 -p $(ls /proc/10/task)\n" },
 	{ "nobody known", hog_ops, NULL, NULL, 72 * S,
 	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
@@ -373,9 +373,9 @@ static const struct {
 	  "operation          calls   rate   p50   p99   max time   blame\n"
 	  "cudaStreamSync     9 829  137/s 1.2ms 142ms 143ms 71 % ▲ device 61 · runnable 34\n"
 	  "cudaLaunchKernel 412 883 5.7k/s 4.1µs  61µs  97µs  3 %   cpu 93 · runnable 7\n"
-	  "▲ waits for the CPU behind logrotate (pid 6603, root): 15.4 of 17.5 s\n"
-	  "▲ waits for the CPU behind another user's process (uid 4294900000): 1.9 of 17.5…\n"
-	  "▲ waits for the CPU behind its own other threads: 200 ms of 17.5 s\n"
+	  "▲ waits for the CPU behind logrotate (pid 6603, root): 15.4 of 17.6 s\n"
+	  "▲ waits for the CPU behind another user's process (uid 4294900000): 1.9 of 17.6…\n"
+	  "▲ waits for the CPU behind its own other threads: 200 ms of 17.6 s\n"
 	  "every call counted · nothing lost · kept: slow calls and 1 in 64\n"
 	  "q end  ? help  s sort (time)  f findings (0)  p pause\n" },
 	{ "hog in ASCII", hog_ops, NULL, hog_behind, true, true, 2, false,
@@ -385,9 +385,9 @@ static const struct {
 	  "operation          calls   rate   p50   p99   max time   blame\n"
 	  "cudaStreamSync     9 829  137/s 1.2ms 142ms 143ms 71 % ! device 61 | runnable 34\n"
 	  "cudaLaunchKernel 412 883 5.7k/s 4.1us  61us  97us  3 %   cpu 93 | runnable 7\n"
-	  "! waits for the CPU behind logrotate (pid 6603, root): 15.4 of 17.5 s\n"
-	  "! waits for the CPU behind another user's process (uid 4294900000): 1.9 of 17.5~\n"
-	  "! waits for the CPU behind its own other threads: 200 ms of 17.5 s\n"
+	  "! waits for the CPU behind logrotate (pid 6603, root): 15.4 of 17.6 s\n"
+	  "! waits for the CPU behind another user's process (uid 4294900000): 1.9 of 17.6~\n"
+	  "! waits for the CPU behind its own other threads: 200 ms of 17.6 s\n"
 	  "every call counted | nothing lost | kept: slow calls and 1 in 64\n"
 	  "q end  ? help  s sort (time)  f findings (0)  p pause\n" },
 	{ "two processes", calm_ops, NULL, NULL, true, true, 2, true,

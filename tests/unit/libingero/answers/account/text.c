@@ -48,6 +48,11 @@ static void starved(void)
 		{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 1 * S },
 	};
 
+	static const struct part_row hardly_attributed[] = {
+		{ .where = "between", .class = "runnable", .ns = 100 * MS, .by_pid = 8821, .by_uid = 1000, .by = "sh" },
+		{ .where = "between", .class = "runnable", .ns = 8900 * MS },
+		{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 1 * S },
+	};
 	static const struct part_row locked[] = {
 		{ .where = "between",
 		  .class = "lock",
@@ -99,6 +104,12 @@ static void starved(void)
 		     "python3 4711 · main thread · 10.0 s\n"
 		     "   90 %  ▇▇▇▇▇▇▇     9.0s  ready, no CPU behind sh (16722) 53 %, sh (16721) 47 %\n"
 		     "   10 %  ▇           1.0s  cudaLaunchKernel  cpu\n");
+	(void)account_make(&made, hardly_attributed, ARRAY_SIZE(hardly_attributed));
+	CHECK_STR_EQ("behind hardly anybody known", block(SIZE_MAX, &plain),
+		     "python3 4711 · main thread · 10.0 s\n"
+		     "   90 %  ▇▇▇▇▇▇▇     9.0s  ready, no CPU     most unknown; behind sh (8821) 1 %\n"
+		     "   10 %  ▇           1.0s  cudaLaunchKernel  cpu\n");
+	CHECK_STR_EQ("and in one line", one_line(&plain), "python3 4711: 90 % ready · 10 % cudaLaunchKernel\n");
 	(void)account_make(&made, locked, ARRAY_SIZE(locked));
 	CHECK_STR_EQ("whom it waits for is never cut", block(SIZE_MAX, &plain),
 		     "python3 4711 · main thread · 10.0 s\n"

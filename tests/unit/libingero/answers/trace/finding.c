@@ -363,6 +363,11 @@ static void whole_test(void)
 		{ .where = "in", .class = "runnable", .op = "cudaMalloc", .ns = 100 * MS, .by_pid = 8310, .by = "sh" },
 		{ .where = "in", .class = "on_cpu", .op = "cudaFree", .ns = 100 * MS },
 	};
+	static const struct part_row hardly_attributed[] = {
+		{ .where = "between", .class = "runnable", .ns = 100 * MS, .by_pid = 8310, .by = "sh" },
+		{ .where = "between", .class = "runnable", .ns = 5 * S },
+		{ .where = "in", .class = "runnable", .op = "cudaFree", .ns = 200 * MS },
+	};
 	static const struct part_row throttled[] = {
 		{ .where = "between", .class = "quota", .ns = 8 * S },
 		{ .where = "between", .class = "on_cpu", .ns = 3600 * MS },
@@ -435,6 +440,12 @@ static void whole_test(void)
 		  "  another task had the CPU: 290 ms in calls, 5.6 s between calls.\n"
 		  "  While calls of this process waited, the CPU ran sh (pid 8310, root) for 352 ms\n"
 		  "  (100 %).\n"
+		  "  do: more CPUs\n" },
+		{ "behind hardly anybody known", "runnable", NULL, hardly_attributed, ARRAY_SIZE(hardly_attributed),
+		  "▲ python (pid 4711) lost 5.3 s of 5.3 s, 100 % of the time, ready to run while\n"
+		  "  another task had the CPU: 200 ms in cudaFree, 5.1 s between calls.\n"
+		  "  Meanwhile the CPU ran sh (pid 8310, root) for 100 ms (1.9 %), unknown\n"
+		  "  processes for 5.2 s (98 %).\n"
 		  "  do: more CPUs\n" },
 		{ "quota", "quota", NULL, throttled, ARRAY_SIZE(throttled),
 		  "▲ python (pid 4711) lost 8.4 s of 12.0 s, 70 % of the time, ready to run but out\n"
