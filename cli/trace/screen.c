@@ -283,7 +283,7 @@ static void screen_findings_append(const struct trace_screen *screen, unsigned i
 {
 	const char *explain = trace_report_explain(screen->setting);
 	const Ingero__V1__Finding *worst = trace_finding_worst(screen->figures);
-	CLEANUP(freep) const Ingero__V1__Finding **list = trace_findings_sorted(screen->figures);
+	CLEANUP(freep) const Ingero__V1__Finding **list = trace_findings_sorted_now(screen->figures);
 	size_t n = list ? screen->figures->n_findings : 0, n_shown = 0;
 	CLEANUP(buf_done) struct buf lines = BUF_INIT;
 
@@ -333,7 +333,7 @@ static void help_append(const struct text_style *style, struct buf *out)
 static void findings_page_append(const struct trace_screen *screen, const struct text_style *style, struct buf *out)
 {
 	CLEANUP(freep)
-	const Ingero__V1__Finding **list = screen->figures ? trace_findings_sorted(screen->figures) : NULL;
+	const Ingero__V1__Finding **list = screen->figures ? trace_findings_sorted_now(screen->figures) : NULL;
 	size_t n = list ? screen->figures->n_findings : 0;
 
 	if (n == 0)

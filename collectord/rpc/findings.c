@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "base/finding_order.h"
 #include "detect/finding_message.h"
 #include "rpc/answer.h"
 #include "rpc/call.h"
@@ -57,15 +58,20 @@ Ingero__V1__Finding *findings_message(const struct rpc_context *context, const s
 	return message;
 }
 
-static int by_severity(const void *a, const void *b)
+static struct finding_place place_of_finding(const struct finding *f)
 {
-	const struct finding *x = *(const struct finding *const *)a, *y = *(const struct finding *const *)b;
+	return (struct finding_place){ .severity = finding_severity_to_string(f->severity),
+				       .lost_ns = f->lost_ns,
+				       .start_ns = f->start_ns,
+				       .id = "" };
+}
 
-	if (x->severity != y->severity)
-		return x->severity < y->severity ? 1 : -1;
-	if (x->lost_ns != y->lost_ns)
-		return x->lost_ns < y->lost_ns ? 1 : -1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+static int found_compare(const void *a, const void *b)
+{
+	struct finding_place x = place_of_finding(*(const struct finding *const *)a),
+			     y = place_of_finding(*(const struct finding *const *)b);
+
+	return finding_order(&x, &y);
 }
 
 int findings_fill(const struct findings_seen *seen, const struct rpc_context *context,
@@ -82,7 +88,7 @@ int findings_fill(const struct findings_seen *seen, const struct rpc_context *co
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		order[i] = &seen->items.items[i];
-	qsort(order, n, sizeof(*order), by_severity);
+	qsort(order, n, sizeof(*order), found_compare);
 	for (size_t i = 0; i < n; i++) {
 		Ingero__V1__Finding *message = findings_message(context, identity, arena, order[i]);
 

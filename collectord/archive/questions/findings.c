@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/finding_order.h"
 #include "archive/job.h"
 #include "archive/questions/message.h"
 
@@ -23,28 +24,19 @@ struct collection {
 	size_t n_id;
 };
 
-static int severity_rank(const char *severity)
+static struct finding_place place_of_message(const Ingero__V1__Finding *f)
 {
-	static const char *const names[] = { "LOW", "MEDIUM", "HIGH", "CRITICAL" };
-
-	for (int i = 0; i < (int)ARRAY_SIZE(names); i++)
-		if (strcmp(names[i], severity) == 0)
-			return i;
-	return -1;
+	return (struct finding_place){
+		.severity = f->severity, .lost_ns = f->lost_ns, .start_ns = f->start_unix_ns, .id = f->id
+	};
 }
 
 static int finding_message_compare(const void *a, const void *b)
 {
-	const Ingero__V1__Finding *x = *(Ingero__V1__Finding *const *)a, *y = *(Ingero__V1__Finding *const *)b;
-	int rank = severity_rank(y->severity) - severity_rank(x->severity);
+	struct finding_place x = place_of_message(*(Ingero__V1__Finding *const *)a),
+			     y = place_of_message(*(Ingero__V1__Finding *const *)b);
 
-	if (rank)
-		return rank;
-	if (x->lost_ns != y->lost_ns)
-		return x->lost_ns < y->lost_ns ? 1 : -1;
-	if (x->start_unix_ns != y->start_unix_ns)
-		return x->start_unix_ns < y->start_unix_ns ? 1 : -1;
-	return strcmp(x->id, y->id);
+	return finding_order(&x, &y);
 }
 
 static Ingero__V1__Finding *finding_copy(const Ingero__V1__Finding *f)

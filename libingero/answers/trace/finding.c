@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/finding_order.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
@@ -52,11 +53,13 @@ static bool is_finding_told(const struct trace_told *told, const Ingero__V1__Fin
 	return false;
 }
 
-static bool is_worse(const Ingero__V1__Finding *a, const Ingero__V1__Finding *b)
+static int order_of(const Ingero__V1__Finding *a, const Ingero__V1__Finding *b)
 {
-	if (explain_severity(a) != explain_severity(b))
-		return explain_severity(a) > explain_severity(b);
-	return a->lost_ns > b->lost_ns;
+	return finding_order(
+		&(struct finding_place){
+			.severity = a->severity, .lost_ns = a->lost_ns, .start_ns = a->start_unix_ns, .id = a->id },
+		&(struct finding_place){
+			.severity = b->severity, .lost_ns = b->lost_ns, .start_ns = b->start_unix_ns, .id = b->id });
 }
 
 /* A finding without another process in it is its own cause: "was throttled by its CPU quota", "out of its CPU quota".
@@ -152,32 +155,46 @@ const Ingero__V1__Finding *trace_finding_worst(const Ingero__V1__Summary *summar
 	const Ingero__V1__Finding *worst = NULL;
 
 	for (size_t i = 0; i < summary->n_findings; i++)
-		if (!summary->findings[i]->end_unix_ns && (!worst || is_worse(summary->findings[i], worst)))
+		if (!summary->findings[i]->end_unix_ns && (!worst || order_of(summary->findings[i], worst) < 0))
 			worst = summary->findings[i];
 	return worst;
 }
 
 static int finding_compare(const void *a, const void *b)
 {
+	return order_of(*(const Ingero__V1__Finding *const *)a, *(const Ingero__V1__Finding *const *)b);
+}
+
+static int finding_compare_now(const void *a, const void *b)
+{
 	const Ingero__V1__Finding *x = *(const Ingero__V1__Finding *const *)a,
 				  *y = *(const Ingero__V1__Finding *const *)b;
 
 	if (!x->end_unix_ns != !y->end_unix_ns)
 		return x->end_unix_ns ? 1 : -1;
-	if (is_worse(x, y) != is_worse(y, x))
-		return is_worse(x, y) ? -1 : 1;
-	return strcmp(x->id, y->id);
+	return order_of(x, y);
 }
 
-const Ingero__V1__Finding **trace_findings_sorted(const Ingero__V1__Summary *summary)
+static const Ingero__V1__Finding **findings_sort(const Ingero__V1__Summary *summary,
+						 int (*compare)(const void *, const void *))
 {
 	const Ingero__V1__Finding **list = calloc(summary->n_findings + 1, sizeof(const Ingero__V1__Finding *));
 
 	for (size_t i = 0; list && i < summary->n_findings; i++)
 		list[i] = summary->findings[i];
 	if (list && summary->n_findings)
-		qsort(list, summary->n_findings, sizeof(const Ingero__V1__Finding *), finding_compare);
+		qsort(list, summary->n_findings, sizeof(const Ingero__V1__Finding *), compare);
 	return list;
+}
+
+const Ingero__V1__Finding **trace_findings_sorted(const Ingero__V1__Summary *summary)
+{
+	return findings_sort(summary, finding_compare);
+}
+
+const Ingero__V1__Finding **trace_findings_sorted_now(const Ingero__V1__Summary *summary)
+{
+	return findings_sort(summary, finding_compare_now);
 }
 
 void trace_findings_append(const Ingero__V1__Summary *summary, struct trace_told *told, const char *explain,
@@ -195,7 +212,7 @@ void trace_findings_append(const Ingero__V1__Summary *summary, struct trace_told
 		for (size_t k = 0; k < FINDINGS_MOST && next; k++) {
 			const Ingero__V1__Finding *here = most[k];
 
-			if (!here || is_worse(next, here)) {
+			if (!here || order_of(next, here) < 0) {
 				most[k] = next;
 				next = here;
 			}

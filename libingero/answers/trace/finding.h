@@ -38,11 +38,10 @@ void trace_finding_event_append(const Ingero__V1__Finding *finding, struct buf *
 /** trace_finding_append_now() - append it for the live screen: a finding that is over has no mark */
 void trace_finding_append_now(const Ingero__V1__Finding *finding, const char *explain, const struct text_style *style,
 			      struct buf *out);
-/**
- * trace_findings_sorted() - sort those of a summary: continuing ones first, then worst first. Return: to be freed, or
- * NULL
- */
+/** trace_findings_sorted() - sort those of a summary as explain does, worst first. Return: to be freed, or NULL */
 const Ingero__V1__Finding **trace_findings_sorted(const Ingero__V1__Summary *summary);
+/** trace_findings_sorted_now() - likewise for the live screen: continuing ones first */
+const Ingero__V1__Finding **trace_findings_sorted_now(const Ingero__V1__Summary *summary);
 /** trace_finding_append_one() - append it cut to one line, for the live screen */
 void trace_finding_append_one(const Ingero__V1__Finding *finding, const char *explain, const struct text_style *style,
 			      struct buf *out);

@@ -350,26 +350,45 @@ static void finding_mean(const Ingero__V1__Finding *f, const struct text_style *
 	text_paragraph(out, style, "  do: ", f->advice[0]);
 }
 
+/* Whether it is about what the delay is a part of. */
+static bool is_of_delay(const Ingero__V1__Finding *f, const Ingero__V1__Delay *delay)
+{
+	if (f->pid != delay->operation->pid || !f->cause || strcmp(f->cause->takes, delay->takes) != 0)
+		return false;
+	return explain_places(f).between_ns || (f->op && strcmp(f->op, delay->operation->op) == 0);
+}
+
+static bool is_told_by_delay(const Ingero__V1__Finding *f, const Ingero__V1__Delay *delay)
+{
+	return delay && delay->operation->pid == f->pid && strcmp(delay->advice, f->advice[0]) == 0;
+}
+
+/* What was found, worst first; the delay in the place of its finding, or else behind them. */
 static int findings_mean(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
 {
 	CLEANUP(freep) const Ingero__V1__Finding **list = trace_findings_sorted(summary);
-	const Ingero__V1__Delay *delay = summary->delay;
+	const Ingero__V1__Delay *delay = summary->delay && summary->delay->operation ? summary->delay : NULL;
+	bool is_delay_told = !delay;
 	unsigned int n = 0;
+	int r = 0;
 
 	if (!list)
 		return -ENOMEM;
-	for (size_t i = 0; i < summary->n_findings && n < SENTENCES_MAX; i++) {
+	for (size_t i = 0; i < summary->n_findings && n < SENTENCES_MAX && r == 0; i++) {
 		const Ingero__V1__Finding *f = list[i];
 
-		if ((f->op && *f->op) || !f->n_advice || !f->cause || !*f->cause->words)
+		if (!is_delay_told && is_of_delay(f, delay)) {
+			r = delay_mean(summary, style, out);
+			is_delay_told = true;
+		}
+		if ((f->op && *f->op) || !f->n_advice || !f->cause || !*f->cause->words || is_told_by_delay(f, delay))
 			continue;
-		if (delay && delay->operation && delay->operation->pid == f->pid &&
-		    strcmp(delay->advice, f->advice[0]) == 0)
-			continue; /* the delay has its remedy */
 		finding_mean(f, style, out);
 		n++;
 	}
-	return 0;
+	if (!is_delay_told && r == 0)
+		r = delay_mean(summary, style, out);
+	return r;
 }
 
 static void in_flight_mean(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
@@ -422,7 +441,6 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 			 const struct text_style *style, struct buf *out)
 {
 	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
-	const Ingero__V1__Delay *delay = summary->delay;
 	size_t before;
 	int r = trace_rows_build(summary, NULL, &rows);
 
@@ -430,10 +448,6 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 		return r;
 
 	before = out->n;
-	if (delay && delay->operation)
-		r = delay_mean(summary, style, out);
-	if (r < 0)
-		return r;
 	r = findings_mean(summary, style, out);
 	if (r < 0)
 		return r;

@@ -184,6 +184,7 @@ static const struct {
 	{ "loss among equals", { { "HIGH", 1 * S, false }, { "HIGH", 2 * S, false } }, 1, "▲ HIGH" },
 	{ "what is over is not on the screen", { { "CRITICAL", 9 * S, true }, { "LOW", 1, false } }, 1, "▲ CRITICAL" },
 	{ "all over", { { "HIGH", 9 * S, true } }, -1, "▲ HIGH" },
+	{ "what is over among worse", { { "LOW", 9 * S, false }, { "HIGH", 1 * S, true } }, 0, "▲ HIGH" },
 	{ "more than a screen bears",
 	  { { "LOW", 1, false },
 	    { "LOW", 2, false },
@@ -552,6 +553,77 @@ static void whole_test(void)
 	}
 }
 
+/* Findings and the delay of calls are in the order of 'ingero explain': the delay in the place of its finding. */
+static void meaning_order_test(void)
+{
+	static char more[] = "more CPUs", fewer[] = "fewer threads", takes[] = "runnable";
+	char *advice_cpu[] = { more }, *advice_gil[] = { fewer };
+	static const struct {
+		const char *name, *cpu, *gil; /* severities; "": no such finding */
+		uint64_t cpu_ns, gil_ns;
+		bool is_gil_over;
+		const char *first;
+	} rows[] = {
+		{ "more is lost elsewhere", "LOW", "LOW", 1300 * MS, 1400 * MS, false, fewer },
+		{ "more is lost in the delay", "LOW", "LOW", 1400 * MS, 1300 * MS, false, more },
+		{ "a worse one", "LOW", "HIGH", 1400 * MS, 1300 * MS, false, fewer },
+		{ "a worse one that is over", "LOW", "HIGH", 1400 * MS, 1300 * MS, true, fewer },
+		{ "a delay that is no finding", "", "LOW", 0, 1300 * MS, false, fewer },
+		{ "a delay alone", "LOW", "", 1300 * MS, 0, false, more },
+	};
+	static const struct figures_op ops[] = {
+		{ .pid = 4711,
+		  .process = "python",
+		  .op = "cudaFree",
+		  .count = 10,
+		  .blame_ns = { [BLAME_VIEW_RUNNABLE] = 200 * MS } },
+		{ 0 },
+	};
+	struct trace_setting setting = { .scope = "of root", .kept = "every call" };
+	static struct figures figures;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		Ingero__V1__Delay delay = INGERO__V1__DELAY__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		Ingero__V1__Finding *f;
+		const char *first;
+
+		(void)reply_calm(&reply);
+		if (*rows[i].cpu) {
+			f = reply_finding(&reply, "8f3a2c0000000001", "cpu_contention", rows[i].cpu,
+					  "python waited for the CPU");
+			f->lost_ns = rows[i].cpu_ns;
+			f->advice = advice_cpu;
+			f->n_advice = 1;
+			reply_cause(&reply, f, "cpu_contention", 8310, "sh", 1);
+			f->cause->takes = takes;
+			reply_evidence(&reply, f, "between_calls_ns", 400e6, "ns");
+		}
+		if (*rows[i].gil) {
+			f = reply_finding(&reply, "8f3a2c0000000002", "starved", rows[i].gil,
+					  "python waited for the GIL between its calls");
+			f->lost_ns = rows[i].gil_ns;
+			f->end_unix_ns = rows[i].is_gil_over ? AT(200) : 0;
+			f->advice = advice_gil;
+			f->n_advice = 1;
+			reply_cause(&reply, f, "gil", 4711, "python", 1);
+		}
+		(void)figures_build(&figures, 12 * S, ops, NULL, NULL);
+		delay.operation = figures.summary.operations[0];
+		delay.takes = takes;
+		delay.advice = more;
+		delay.lost_ns = 200 * MS;
+		figures.summary.delay = &delay;
+		figures.summary.findings = reply.finding_list;
+		figures.summary.n_findings = reply.reply.n_findings;
+		CHECK_INT_EQ(rows[i].name, trace_report_summary(&setting, &figures.summary, false, &plain, &out), 0);
+		first = strstr(buf_text(&out), "  do: ");
+		CHECK(rows[i].name,
+		      first && strncmp(first + strlen("  do: "), rows[i].first, strlen(rows[i].first)) == 0);
+		CHECK(rows[i].name, first && !strstr(first + strlen("  do: ") + 1, rows[i].first));
+	}
+}
+
 /* Without a finding, long waits between calls are no all-clear. */
 static void waits_test(void)
 {
@@ -684,6 +756,7 @@ int main(void)
 	meaning_test();
 	delay_test();
 	whole_test();
+	meaning_order_test();
 	waits_test();
 	news_test();
 	told_test();
