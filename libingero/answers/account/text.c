@@ -270,8 +270,7 @@ int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct 
 	(void)buf_printf(text, " %s %s", is_verb ? "waited" : "was", is_verb ? most.label + strlen(waits) : most.label);
 	line_detail_append(&most, text);
 	if (most.is_wait)
-		(void)buf_printf(text, "; waits between calls are judged from %d s after the first call on",
-				 EXAMINE_FROM_S);
+		(void)buf_printf(text, "; waits between calls are " ACCOUNT_JUDGED_FORMAT, EXAMINE_FROM_S);
 	(void)buf_append_text(text, ".");
 	return text->failed ? -ENOMEM : 0;
 }

@@ -9,6 +9,9 @@ struct account_title {
 	char text[240];
 };
 
+/* Why a finding has less time than the account of its thread. */
+#define ACCOUNT_JUDGED_FORMAT "judged from %d s after the first call on"
+
 /** account_is_on() - whether a thread is of a machine; NULL: of the only one, which answers do not name */
 bool account_is_on(const Ingero__V1__Account *account, const char *node);
 struct account_thread {

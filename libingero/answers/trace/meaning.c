@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/examine.h"
 #include "libingero/answers/account/group.h"
 #include "libingero/answers/account/text.h"
 #include "libingero/answers/explain/finding.h"
@@ -17,6 +18,7 @@
 
 #define IN_FLIGHT_OLD_NS NSEC_PER_SEC /* calls usually take far less */
 #define SENTENCES_MAX 3		      /* maximum sentences of one kind */
+#define JUDGED_RATIO 1.1	      /* of the account's figure to the finding's */
 #define WHOLE_RATIO 1.02	      /* of two figures that are measured apart: below, they are the same */
 
 /* The rest of the operation's time, so that the sentence adds up. */
@@ -331,8 +333,32 @@ static int nothing_append(const Ingero__V1__Summary *summary, const struct trace
 	return 0;
 }
 
+/*
+ * Whether the account of its thread has clearly more of it, but no more than the first seconds, in which detectors do
+ * not examine time between calls.
+ */
+static bool is_judged_late(const Ingero__V1__Summary *summary, const Ingero__V1__Finding *f)
+{
+	enum blame_view_class class = blame_view_parse(f->cause->takes);
+	uint64_t most_ns = f->lost_ns + (EXAMINE_FROM_S + 1) * NSEC_PER_SEC, ns = 0;
+
+	if (!explain_is_between(f) || class == BLAME_VIEW_RUNNABLE || class == BLAME_VIEW_QUOTA)
+		return false;
+	for (size_t i = 0; i < summary->n_accounts; i++) {
+		const Ingero__V1__Account *account = summary->accounts[i];
+
+		if (account->pid != f->pid || (f->tid_told_case && account->tid != f->tid))
+			continue;
+		for (size_t k = 0; k < account->n_parts; k++)
+			if (part_is_of(account->parts[k], "between", f->cause->takes))
+				ns += account->parts[k]->ns;
+		break;
+	}
+	return (double)ns > JUDGED_RATIO * (double)f->lost_ns && ns <= most_ns;
+}
+
 /* A finding of no single operation, of which figures of calls say nothing, with its remedy. */
-static void finding_mean(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+static void finding_mean(const Ingero__V1__Finding *f, bool is_late, const struct text_style *style, struct buf *out)
 {
 	bool is_between = explain_is_between(f) && explain_event_text(f, /* has_chain= */ false).text[0];
 	const char *where = is_between ? " between its calls" : "";
@@ -346,6 +372,8 @@ static void finding_mean(const Ingero__V1__Finding *f, const struct text_style *
 	else if (f->lost_ns)
 		(void)buf_printf(&text, ": %s lost%s", units_ns(f->lost_ns, 0).text, where);
 	(void)buf_append_text(&text, ".");
+	if (is_late)
+		(void)buf_printf(&text, " Time between calls is " ACCOUNT_JUDGED_FORMAT ".", EXAMINE_FROM_S);
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 	text_paragraph(out, style, "  do: ", f->advice[0]);
 }
@@ -368,7 +396,7 @@ static int findings_mean(const Ingero__V1__Summary *summary, const struct text_s
 {
 	CLEANUP(freep) const Ingero__V1__Finding **list = trace_findings_sorted(summary);
 	const Ingero__V1__Delay *delay = summary->delay && summary->delay->operation ? summary->delay : NULL;
-	bool is_delay_told = !delay;
+	bool is_delay_told = !delay, is_late, is_late_told = false;
 	unsigned int n = 0;
 	int r = 0;
 
@@ -383,7 +411,9 @@ static int findings_mean(const Ingero__V1__Summary *summary, const struct text_s
 		}
 		if ((f->op && *f->op) || !f->n_advice || !f->cause || !*f->cause->words || is_told_by_delay(f, delay))
 			continue;
-		finding_mean(f, style, out);
+		is_late = !is_late_told && is_judged_late(summary, f);
+		is_late_told |= is_late;
+		finding_mean(f, is_late, style, out);
 		n++;
 	}
 	if (!is_delay_told && r == 0)

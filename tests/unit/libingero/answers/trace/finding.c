@@ -553,6 +553,71 @@ static void whole_test(void)
 	}
 }
 
+/* What was lost is less than the account has, since the first seconds are not judged: it is said once. */
+static void judged_test(void)
+{
+	static char more[] = "more workers";
+	char *advice[] = { more };
+	static const struct {
+		const char *name, *kind, *title, *class;
+		uint64_t account_ns, lost_ns;
+		size_t n_findings, want;
+	} rows[] = {
+		{ "most in the first seconds", "loader", "python waited for data between its calls", "other", 7 * S,
+		  2600 * MS, 1, 1 },
+		{ "of two findings", "loader", "python waited for data between its calls", "other", 7 * S, 2600 * MS, 2,
+		  1 },
+		{ "of what it computed", "python", "python computed in Python between its calls", "on_cpu", 12 * S,
+		  7600 * MS, 1, 1 },
+		{ "the same", "loader", "python waited for data between its calls", "other", 7 * S, 6900 * MS, 1, 0 },
+		{ "less for another reason", "loader", "python waited for data between its calls", "other", 60 * S,
+		  2600 * MS, 1, 0 },
+		{ "not between calls", "loader", "python has stopped making calls", "other", 7 * S, 2600 * MS, 1, 0 },
+		{ "for the CPU", "cpu_contention", "python waited for the CPU between its calls", "runnable", 7 * S,
+		  2600 * MS, 1, 0 },
+	};
+	static const struct figures_op ops[] = {
+		{ .pid = 4711,
+		  .process = "python",
+		  .op = "cudaFree",
+		  .count = 10,
+		  .blame_ns = { [BLAME_VIEW_ON_CPU] = 10 * US } },
+		{ 0 },
+	};
+	static const char words[] = " Time between calls is judged from 5 s after the first call on.";
+	struct trace_setting setting = { .scope = "of root", .kept = "every call" };
+	static struct figures figures;
+	static struct account_made made;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct part_row part = { .where = "between", .class = rows[i].class, .ns = rows[i].account_ns };
+		Ingero__V1__Account *account = account_make(&made, &part, 1);
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		size_t n = 0;
+
+		(void)reply_calm(&reply);
+		for (size_t k = 0; k < rows[i].n_findings; k++) {
+			Ingero__V1__Finding *f = reply_finding(&reply, k ? "8f3a2c0000000002" : "8f3a2c0000000001",
+							       "starved", "LOW", rows[i].title);
+
+			f->lost_ns = f->present_ns = rows[i].lost_ns;
+			f->advice = advice;
+			f->n_advice = 1;
+			reply_cause(&reply, f, rows[i].kind, 8310, "sh", 1);
+			f->cause->takes = figures_text(rows[i].class);
+		}
+		(void)figures_build(&figures, 60 * S, ops, NULL, NULL);
+		figures.summary.accounts = &account;
+		figures.summary.n_accounts = 1;
+		figures.summary.findings = reply.finding_list;
+		figures.summary.n_findings = reply.reply.n_findings;
+		CHECK_INT_EQ(rows[i].name, trace_report_summary(&setting, &figures.summary, false, &plain, &out), 0);
+		for (const char *at = buf_text(&out); (at = strstr(at, words)); at++)
+			n++;
+		CHECK_INT_EQ(rows[i].name, n, rows[i].want);
+	}
+}
+
 /* Findings and the delay of calls are in the order of 'ingero explain': the delay in the place of its finding. */
 static void meaning_order_test(void)
 {
@@ -756,6 +821,7 @@ int main(void)
 	meaning_test();
 	delay_test();
 	whole_test();
+	judged_test();
 	meaning_order_test();
 	waits_test();
 	news_test();
