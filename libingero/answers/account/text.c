@@ -182,29 +182,44 @@ int account_append(const Ingero__V1__Account *account, size_t most, const struct
 	return 0;
 }
 
+/* Who ended all of a wait, without what it did meanwhile; "": nobody known, or several with a share each. */
+static void who_append(const struct account_line *line, struct buf *text)
+{
+	const char *chain = strstr(line->detail, " ← ");
+	int n = (int)(chain ? (size_t)(chain - line->detail) : strlen(line->detail));
+
+	if (n && line->is_wait && line->is_linked && !memchr(line->detail, ',', (size_t)n) &&
+	    !memchr(line->detail, '%', (size_t)n))
+		(void)buf_printf(text, " %.*s", n, line->detail);
+}
+
 int account_append_short(const Ingero__V1__Account *account, const char *first, const struct text_style *style,
 			 struct buf *out)
 {
 	CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	CLEANUP(buf_done) struct buf text = BUF_INIT, who = BUF_INIT, rest = BUF_INIT;
 	int r = account_view_build(account, SIZE_MAX, &view);
 
 	if (r < 0 || !view.wall_ns)
 		return r;
-	(void)buf_append_text(&text, first);
-	for (size_t i = 0; i < view.lines.n; i++) {
+	(void)buf_printf(&text, "%s%u %% %s", first, view.lines.items[0].percent, view.lines.items[0].brief);
+	who_append(&view.lines.items[0], &who);
+	for (size_t i = 1; i < view.lines.n && view.lines.items[i].percent >= SHORT_LEAST_PERCENT; i++) {
 		const struct account_line *line = &view.lines.items[i];
 		CLEANUP(buf_done) struct buf next = BUF_INIT;
 
-		if (i > 0 && line->percent < SHORT_LEAST_PERCENT)
+		(void)buf_printf(&next, " · %u %% %s", line->percent, line->brief);
+		if (text_columns(buf_text(&text)) + text_columns(buf_text(&rest)) + text_columns(buf_text(&next)) >
+		    style->columns)
 			break;
-		(void)buf_printf(&next, "%s%u %% %s", i ? " · " : "", line->percent, line->brief);
-		if (i > 0 && text_columns(buf_text(&text)) + text_columns(buf_text(&next)) > style->columns)
-			break;
-		(void)buf_append_text(&text, buf_text(&next));
+		(void)buf_append_text(&rest, buf_text(&next));
 	}
+	if (text_columns(buf_text(&text)) + text_columns(buf_text(&who)) + text_columns(buf_text(&rest)) <=
+	    style->columns)
+		(void)buf_append_text(&text, buf_text(&who));
+	(void)buf_append_text(&text, buf_text(&rest));
 	text_line(out, style, TEXT_PLAIN, "%s", buf_text(&text));
-	return text.failed ? -ENOMEM : 0;
+	return text.failed || who.failed || rest.failed ? -ENOMEM : 0;
 }
 
 /* Whether a line is no all-clear: from a tenth of the time waits, from half of it sleep. */

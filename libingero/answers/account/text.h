@@ -32,7 +32,7 @@ int account_append(const Ingero__V1__Account *account, size_t most, const struct
 
 /**
  * account_append_short() - append one line: "61 % waits for a pipe · 19 % cudaStreamSynchronize", with the causes that
- * fit
+ * fit and, where there is room, who ends the first: "70 % waits for a lock released by thread 17470"
  * @first: start of the line
  * Return: 0 or -ENOMEM; nothing for an account without time
  */

@@ -48,6 +48,19 @@ static void starved(void)
 		{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 1 * S },
 	};
 
+	static const struct part_row held[] = {
+		{ .where = "between",
+		  .class = "lock",
+		  .ns = 7 * S,
+		  .kind = "futex",
+		  .name = "0x10",
+		  .by_pid = 4711,
+		  .by_tid = 4712,
+		  .by_uid = 1000,
+		  .by = "python3",
+		  .chain = { { "on_cpu", 7 * S, NULL, NULL, 4711, 4712 } } },
+		{ .where = "between", .class = "sleep", .ns = 3 * S },
+	};
 	static const struct part_row hardly_attributed[] = {
 		{ .where = "between", .class = "runnable", .ns = 100 * MS, .by_pid = 8821, .by_uid = 1000, .by = "sh" },
 		{ .where = "between", .class = "runnable", .ns = 8900 * MS },
@@ -104,6 +117,10 @@ static void starved(void)
 		     "python3 4711 · main thread · 10.0 s\n"
 		     "   90 %  ▇▇▇▇▇▇▇     9.0s  ready, no CPU behind sh (16722) 53 %, sh (16721) 47 %\n"
 		     "   10 %  ▇           1.0s  cudaLaunchKernel  cpu\n");
+	(void)account_make(&made, held, ARRAY_SIZE(held));
+	CHECK_STR_EQ("who ends the wait", one_line(&plain),
+		     "python3 4711: 70 % waits for a lock released by thread 4712 · 30 % sleeping\n");
+	CHECK_STR_EQ("where there is room", one_line(&narrow), "python3 4711: 70 % waits for a lock · 30 % sleeping\n");
 	(void)account_make(&made, hardly_attributed, ARRAY_SIZE(hardly_attributed));
 	CHECK_STR_EQ("behind hardly anybody known", block(SIZE_MAX, &plain),
 		     "python3 4711 · main thread · 10.0 s\n"
