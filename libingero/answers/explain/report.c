@@ -239,42 +239,49 @@ static void no_calls_span_append(const struct explain_question *q, const Ingero_
 											    : "");
 }
 
+static bool has_calls(const Ingero__V1__ExplainReply *reply)
+{
+	return reply->window && reply->window->calls;
+}
+
+/* "no process of alice had significant delays", or made a call: then there is no header, and the sentence has the time
+ */
+static void nothing_found_sentence(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+				   bool has_waits, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (has_calls(reply)) {
+		(void)buf_printf(&text, "%s: no process %s had significant delays%s",
+				 has_waits || explain_rest_has_failures(reply) ? "No finding" : "No problem found",
+				 q->whose, has_waits ? " in its calls" : "");
+	} else {
+		(void)buf_printf(&text, "No CUDA calls: no process %s made one from ", q->whose);
+		no_calls_span_append(q, reply, &text);
+		if (q->words)
+			(void)buf_printf(&text, ", %s", q->words);
+	}
+	recorder_append(reply, &text);
+	text_paragraph(out, style, "", buf_text(&text));
+}
+
 static void nothing_found_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 				 const struct text_style *style, struct buf *out)
 {
-	const Ingero__V1__Window *window = reply->window;
-	uint64_t from_unix_ns = from_of(q, reply), to_unix_ns = to_of(q, reply);
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
 	CLEANUP(buf_done) struct buf waits = BUF_INIT;
 
 	if (account_append_waits(reply->accounts, reply->n_accounts, &waits) < 0) {
 		out->failed = true;
 		return;
 	}
-	if (!reply->n_sessions && (!window || !window->calls)) {
+	if (!reply->n_sessions && !has_calls(reply)) {
 		unrecorded_append(q, reply, style, out);
 		return;
 	}
-	if (!window || !window->calls)
-		(void)buf_printf(&text, "No CUDA calls: no process %s made one from ", q->whose);
-	else
-		(void)buf_printf(&text, "%s: %s %s made %s with no significant delays%s, from ",
-				 waits.n || explain_rest_has_failures(reply) ? "No finding" : "No problem found",
-				 units_things(window->processes, "process", "processes").text, q->whose,
-				 units_things(window->calls, "call", "calls").text, waits.n ? " in them" : "");
-	if (!window || !window->calls)
-		no_calls_span_append(q, reply, &text);
-	else
-		span_append(q, from_unix_ns, to_unix_ns, &text);
-	if (window && window->calls && to_unix_ns > from_unix_ns && from_unix_ns)
-		(void)buf_printf(&text, " (%s)", units_ns(to_unix_ns - from_unix_ns, 0).text);
-	if (q->words)
-		(void)buf_printf(&text, ", %s", q->words);
-	recorder_append(reply, &text);
-	text_paragraph(out, style, "", buf_text(&text));
-	if (!window || !window->calls)
+	nothing_found_sentence(q, reply, waits.n > 0, style, out);
+	if (!has_calls(reply))
 		others_append(q, style, out);
-	if (waits.n && window && window->calls)
+	if (waits.n && has_calls(reply))
 		text_paragraph(out, style, "", buf_text(&waits));
 	failures_line_append(reply, style, out);
 	widened_append(q, reply, style, out);
@@ -309,6 +316,16 @@ static void explain_header_append(const struct explain_question *q, const Ingero
 	text_tone(out, style, TEXT_BOLD);
 	text_paragraph(out, style, "", buf_text(&text));
 	text_tone(out, style, TEXT_PLAIN);
+}
+
+/* Without findings; without calls the sentence has it. */
+static void calm_header_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			       const struct text_style *style, struct buf *out)
+{
+	if (!has_calls(reply))
+		return;
+	explain_header_append(q, reply, style, out);
+	text_line(out, style, TEXT_PLAIN, "%s", "");
 }
 
 static void pressure_append(struct buf *text, const char *what, double ratio, bool always)
@@ -466,6 +483,7 @@ void explain_head_append(const struct explain_question *q, const Ingero__V1__Exp
 			 const struct text_style *style, struct buf *out)
 {
 	if (reply->n_findings == 0) {
+		calm_header_append(q, reply, style, out);
 		nothing_found_append(q, reply, style, out);
 		return;
 	}
@@ -519,11 +537,12 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		return out->failed ? -ENOMEM : 0;
 	}
 	if (reply->n_findings == 0) {
+		calm_header_append(q, reply, style, out);
 		if (!q->is_list && reply->n_accounts) {
 			r = explain_accounts_append(q, reply, style, out);
 			text_line(out, style, TEXT_PLAIN, "%s", "");
 		}
-		explain_head_append(q, reply, style, out);
+		nothing_found_append(q, reply, style, out);
 	} else {
 		explain_head_append(q, reply, style, out);
 		if (!q->is_list && reply->n_accounts) {

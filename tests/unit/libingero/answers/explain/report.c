@@ -376,9 +376,10 @@ static const struct {
 	  "\n"
 	  "every call counted · nothing lost\n" },
 	{ "no problem in two files of one machine", two_of_one_calm, &usual,
-	  "No problem found: 2 processes of root made 422 712 calls with no significant\n"
-	  "delays, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
-	  "0.1.0 (session) in 2 runs\n" },
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes\n"
+	  "\n"
+	  "No problem found: no process of root had significant delays, recorded by\n"
+	  "ingero-collectord 0.1.0 (session) in 2 runs\n" },
 	{ "behind somebody who is not named", unnamed, &usual,
 	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 MEDIUM\n"
 	  "\n"
@@ -441,8 +442,9 @@ static const struct {
 	  "\n"
 	  "the recording has no data on losses; calls may be missing\n" },
 	{ "nothing in a file of Ingero's", foreign_calm, &usual,
-	  "No problem found: 2 processes of root made 422 712 calls with no significant\n"
-	  "delays, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by Ingero\n"
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes\n"
+	  "\n"
+	  "No problem found: no process of root had significant delays, recorded by Ingero\n"
 	  "the recording has no data on losses; calls may be missing\n" },
 	{ "another cause, end unseen", other_cause, &usual,
 	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 LOW\n"
@@ -454,9 +456,10 @@ static const struct {
 	  "\n"
 	  "every call counted · nothing lost\n" },
 	{ "no problem", calm, &usual,
-	  "No problem found: 2 processes of root made 422 712 calls with no significant\n"
-	  "delays, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
-	  "0.1.0 (session)\n" },
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes\n"
+	  "\n"
+	  "No problem found: no process of root had significant delays, recorded by\n"
+	  "ingero-collectord 0.1.0 (session)\n" },
 	{ "no calls", idle, &usual,
 	  "No CUDA calls: no process of root made one from 14:00:00 to 14:05:00 (5 min\n"
 	  "0 s), recorded by ingero-collectord 0.1.0 (session)\n" },
@@ -474,17 +477,19 @@ static const struct {
 	  "0 s), recorded by ingero-collectord 0.1.0 (session)\n"
 	  "Processes that made calls: python3 (pid 4711)\n" },
 	{ "a demo", demo, &usual,
-	  "No problem found: 1 process of root made 1 call with no significant delays, from\n"
-	  "14:00:00 to 14:05:00 (5 min 0 s), made up by a demo\n" },
+	  "node-7 · 14:00:00 to 14:05:00 · 1 call of 1 process\n"
+	  "\n"
+	  "No problem found: no process of root had significant delays, made up by a demo\n" },
 	{ "nothing at all", nothing, &usual, "No recording of any process of root yet; 'sudo ingero trace' records\n" },
 	{ "nothing at that time", nothing, &empty_old,
 	  "nothing was recorded from 14:03:20 to 14:04:10; the recording goes from\n"
 	  "2026-01-30 14:00:00 to 2026-01-31 14:01:40: ask with --from '2026-01-30\n"
 	  "14:00:00'\n" },
 	{ "holes", holes, &usual,
-	  "No problem found: 2 processes of root made 422 712 calls with no significant\n"
-	  "delays, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
-	  "0.1.0 (session)\n"
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes\n"
+	  "\n"
+	  "No problem found: no process of root had significant delays, recorded by\n"
+	  "ingero-collectord 0.1.0 (session)\n"
 	  "3 calls counted without their operation\n"
 	  "▲ 14:00:10 to 14:00:20: the disk was full, 77 missing\n"
 	  "▲ 14:00:30 to 14:00:40: 1 234 single calls not kept (ring full: try a larger\n"
@@ -492,9 +497,10 @@ static const struct {
 	  "▲ 14:00:50 to 14:01:00: a_later_reason\n"
 	  "  and 1 more gap; '--json' lists them\n" },
 	{ "losses unknown", unknown_losses, &usual,
-	  "No problem found: 2 processes of root made 422 712 calls with no significant\n"
-	  "delays, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
-	  "0.1.0 (session)\n"
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes\n"
+	  "\n"
+	  "No problem found: no process of root had significant delays, recorded by\n"
+	  "ingero-collectord 0.1.0 (session)\n"
 	  "the recording has no data on losses; calls may be missing\n" },
 	{ "one call adds up", one_call, &one,
 	  "cudaMemcpy took 142 ms\n"
@@ -682,7 +688,7 @@ static void waits_test(void)
 
 	(void)reply_calm(&reply);
 	waits_make(2);
-	CHECK_STR_EQ("a line each", strstr(report(&usual, &plain), "\n\n"),
+	CHECK_STR_EQ("a line each", strstr(report(&usual, &plain), "\n\nmain thread"),
 		     "\n\nmain thread, between calls   waited  of the time  mostly  times  median\n"
 		     "python3 4711                  29.0s         97 %  sleep       1\n"
 		     "python3 4712                  29.0s         97 %  sleep   1 204    95ms\n"
