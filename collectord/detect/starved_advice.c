@@ -118,30 +118,40 @@ static void advise_checkpoint(const struct detector_sums *s, const struct detect
 	advise_files(facts, f);
 }
 
+/* What to look at: the thread that holds the lock. The next run of a process that has ended has threads of its own. */
+static void holder_words(const struct detector_facts *facts, uint32_t tid, const char *lock, char *ret, size_t n)
+{
+	if (!tid)
+		(void)snprintf(ret, n, "see which thread holds the %s", lock);
+	else if (facts->is_ended)
+		(void)snprintf(ret, n, "see what the thread that holds the %s does (it was thread %" PRIu32 ")", lock,
+			       tid);
+	else
+		(void)snprintf(ret, n, "see what thread %" PRIu32 " does while it holds the %s", tid, lock);
+}
+
 /* The lock of a thread: a queue that one fills at its own pace may look like it (holder_paces()). */
 static void advise_lock(const struct detector_facts *facts, struct finding *f)
 {
 	uint32_t tid = f->cause.tid, pid = tid ? f->cause.pid : f->process.tgid;
-	bool is_seen = tid && !facts->is_ended;
+	const char *paced = facts->is_ended ? "slept on purpose and then filled" : "sleeps on purpose and then fills";
 	char what[192];
 
 	if (tid && f->cause.pid == f->process.tgid && chain_sleeps(&f->cause.chain))
 		(void)snprintf(what, sizeof(what),
-			       "unless thread %" PRIu32
-			       " sleeps on purpose and then fills a queue (one of Python looks like a "
-			       "lock): see %s the lock",
-			       tid, is_seen ? "what it does while it holds" : "who holds");
-	else if (is_seen)
-		(void)snprintf(what, sizeof(what), "see what thread %" PRIu32 " does while it holds the lock", tid);
+			       "unless thread %" PRIu32 " %s a queue (one of Python looks like a lock): see what %s",
+			       tid, paced,
+			       facts->is_ended ? "the thread that holds the lock does"
+					       : "it does while it holds the lock");
 	else
-		(void)snprintf(what, sizeof(what), "see who holds the lock");
+		holder_words(facts, tid, "lock", what, sizeof(what));
 	detector_advise_command(f, facts, what, "sudo gdb -p ", pid, " -batch -ex 'thread apply all bt'");
 }
 
 void starved_advise(const struct detector_sums *s, const struct detector_facts *facts, enum cause_number cause,
 		    struct finding *f)
 {
-	char path[DETECTOR_PATH_BYTES], what[64];
+	char path[DETECTOR_PATH_BYTES], what[96];
 	uint32_t pid = f->process.tgid;
 
 	switch (cause) {
@@ -165,11 +175,8 @@ void starved_advise(const struct detector_sums *s, const struct detector_facts *
 		break;
 	case CAUSE_GIL:
 		detector_advise(f, "move the work of the other Python threads to other processes (multiprocessing)");
-		(void)snprintf(what, sizeof(what), "see what thread %" PRIu32 " does while it holds the GIL",
-			       f->cause.tid);
-		detector_advise_command(f, facts,
-					f->cause.tid && !facts->is_ended ? what : "see which thread holds the GIL",
-					"sudo py-spy dump --pid ", pid, "");
+		holder_words(facts, f->cause.tid, "GIL", what, sizeof(what));
+		detector_advise_command(f, facts, what, "sudo py-spy dump --pid ", pid, "");
 		break;
 	case CAUSE_MEMORY:
 		if (*s->longest.device_name)

@@ -516,12 +516,28 @@ static void check_threads(void)
 		const char *name;
 		uint64_t held[3];
 		uint32_t tid;
-		const char *advice; /* followed by the command */
+		const char *advice, *ended; /* followed by the command; after the end of the process */
 	} rows[] = {
-		{ "one", { 500 }, 4999, "see what thread 4999 does while it holds the GIL" },
-		{ "mostly one", { 100, 400 }, 5000, "see what thread 5000 does while it holds the GIL" },
-		{ "the first, by half", { 250, 150, 100 }, 4999, "see what thread 4999 does while it holds the GIL" },
-		{ "none of three", { 200, 150, 150 }, 0, "see which thread holds the GIL" },
+		{ "one",
+		  { 500 },
+		  4999,
+		  "see what thread 4999 does while it holds the GIL",
+		  "see what the thread that holds the GIL does (it was thread 4999)" },
+		{ "mostly one",
+		  { 100, 400 },
+		  5000,
+		  "see what thread 5000 does while it holds the GIL",
+		  "see what the thread that holds the GIL does (it was thread 5000)" },
+		{ "the first, by half",
+		  { 250, 150, 100 },
+		  4999,
+		  "see what thread 4999 does while it holds the GIL",
+		  "see what the thread that holds the GIL does (it was thread 4999)" },
+		{ "none of three",
+		  { 200, 150, 150 },
+		  0,
+		  "see which thread holds the GIL",
+		  "see which thread holds the GIL" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -529,9 +545,16 @@ static void check_threads(void)
 		const struct finding *f;
 		char want[FINDING_ADVICE_BYTES];
 
-		for (int second = 0; second < BEGIN + SECONDS; second++) {
+		for (int second = 0; second <= BEGIN + SECONDS; second++) {
 			struct account *a = play_account(p, MAIN, true);
 
+			if (second == BEGIN + SECONDS) {
+				f = play_find(p, "starved");
+				(void)snprintf(want, sizeof(want), "%s: sudo py-spy dump --pid %u", rows[i].advice,
+					       PLAY_PID);
+				CHECK_STR_EQ(rows[i].name, f ? f->advice[1] : "", want);
+				play_process(p)->gone_ns = p->now_ns + S / 2;
+			}
 			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
 			play_between(a, BLAME_LOCK, 500 * MS);
 			play_rest(a, S);
@@ -553,7 +576,7 @@ static void check_threads(void)
 		CHECK_STR_EQ(rows[i].name, f ? f->cause.kind : "", "gil");
 		CHECK_INT_EQ(rows[i].name, f ? f->cause.pid : 0, PLAY_PID);
 		CHECK_INT_EQ(rows[i].name, f ? f->cause.tid : 1, rows[i].tid);
-		(void)snprintf(want, sizeof(want), "%s: sudo py-spy dump --pid %u", rows[i].advice, PLAY_PID);
+		(void)snprintf(want, sizeof(want), "%s, while it runs: sudo py-spy dump --pid PID", rows[i].ended);
 		CHECK_STR_EQ(rows[i].name, f ? f->advice[1] : "", want);
 		play_free(p);
 	}
@@ -903,19 +926,25 @@ static void check_lock_holders(void)
 		{ "sleeps", 50, 0, 700, FINDING_HIGH },
 		{ "sleeps for less than half", 500, 0, 250, FINDING_MEDIUM },
 	};
-	static const char paced[] =
-		"unless thread 4712 sleeps on purpose and then fills a queue (one of Python looks like a "
-		"lock): see what it does while it holds the lock: sudo gdb -p 4711 -batch -ex 'thread "
-		"apply all bt'";
-	static const char plain[] =
-		"see what thread 4712 does while it holds the lock: sudo gdb -p 4711 -batch -ex 'thread "
-		"apply all bt'";
+	static const char *const paced[] = {
+		"unless thread 4712 sleeps on purpose and then fills a queue (one of Python looks like a lock): see "
+		"what it does while it holds the lock: sudo gdb -p 4711 -batch -ex 'thread apply all bt'",
+		"unless thread 4712 slept on purpose and then filled a queue (one of Python looks like a lock): see "
+		"what the thread that holds the lock does, while it runs: sudo gdb -p PID -batch -ex 'thread apply all "
+		"bt'",
+	};
+	static const char *const plain[] = {
+		"see what thread 4712 does while it holds the lock: sudo gdb -p 4711 -batch -ex 'thread apply all bt'",
+		"see what the thread that holds the lock does (it was thread 4712), while it runs: sudo gdb -p PID "
+		"-batch -ex 'thread apply all bt'",
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct play *p = play_new(i);
-		const struct finding *f;
+		const struct finding *f = NULL;
 
-		for (int second = 0; second < BEGIN + SECONDS; second++) {
+		for (int second = 0; second <= BEGIN + SECONDS; second++) {
+			bool is_last = second == BEGIN + SECONDS;
 			struct account_wait wait = { .ns = 750 * MS,
 						     .max_ns = 50 * MS,
 						     .count = 20,
@@ -943,13 +972,17 @@ static void check_lock_holders(void)
 									     .tid = OTHER_THREAD,
 									     .is_meanwhile = true,
 									     .class = (uint8_t)did[k].class });
+			if (is_last)
+				play_process(p)->gone_ns = p->now_ns + S / 2;
 			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+			f = play_find(p, "starved");
+			if (second >= BEGIN + SECONDS - 1)
+				CHECK_STR_EQ(rows[i].name, f ? f->advice[0] : "",
+					     (rows[i].severity == FINDING_HIGH ? paced : plain)[is_last]);
 		}
-		f = play_find(p, "starved");
 		CHECK_STR_EQ(rows[i].name, f ? f->cause.kind : "", "lock");
 		CHECK_INT_EQ(rows[i].name, f ? f->severity : 0, rows[i].severity);
 		CHECK_INT_EQ(rows[i].name, f ? f->cause.tid : 0, OTHER_THREAD);
-		CHECK_STR_EQ(rows[i].name, f ? f->advice[0] : "", rows[i].severity == FINDING_HIGH ? paced : plain);
 		play_free(p);
 	}
 }
