@@ -122,6 +122,8 @@ static int number_check(const struct option *row, const char *label, const char 
 
 	if (r == -ERANGE && row->kind == OPTION_DURATION)
 		return option_refuse(error, "%s %s is longer than any clock runs", label, option_quote(text).text);
+	if (r == 0 && value == 0 && row->zero_way_out)
+		return option_refuse(error, "%s takes more than 0; %s", label, row->zero_way_out);
 	if (r < 0 || !number_is_right(row, value)) {
 		number_append(row, r == 0, &wants);
 		return refuse_value(label, &wants, text, error);

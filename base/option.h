@@ -48,13 +48,15 @@ struct option {
 	const char *name; /* name on the command line, without the dashes */
 	char letter;	  /* 0: none */
 	enum option_kind kind;
-	const char *value;	    /* placeholder of the value in --help: "SIZE" */
-	const char *help;	    /* one or two sentences without the final stop */
-	size_t field;		    /* offsetof() in the struct of the options' owner */
-	bool keeps_text;	    /* the field is a const char *: the typed text, once it is found valid */
-	uint64_t min, max;	    /* NUMBER, SIZE, DURATION; max 0: no limit */
-	bool zero_is_none;	    /* 0 is valid, too, whatever the minimum */
-	bool is_power_of_two;	    /* SIZE */
+	const char *value; /* placeholder of the value in --help: "SIZE" */
+	const char *help;  /* one or two sentences without the final stop */
+	size_t field;	   /* offsetof() in the struct of the options' owner */
+	bool keeps_text;   /* the field is a const char *: the typed text, once it is found valid */
+	uint64_t min, max; /* NUMBER, SIZE, DURATION; max 0: no limit */
+	bool zero_is_none; /* 0 is valid, too, whatever the minimum */
+	const char
+		*zero_way_out; /* 0 is refused; the way out ends the sentence of the refusal; NULL: as other values */
+	bool is_power_of_two;  /* SIZE */
 	const char *const *choices; /* CHOICE; NULL-terminated */
 	const char *constant;
 	const char *example; /* examples of valid values, for refusals; NULL: those of the kind */

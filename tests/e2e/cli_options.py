@@ -29,6 +29,7 @@ UNKNOWN_OPTIONS = ["--dration", "--Json", "-Z", "--pid-", "--\x1b[2J", "--\u25b2
 BAD_TOGETHER = [
     ["trace", "--ringbuf-size", "3m"], ["trace", "--pid", "1", "--user", "root"], ["trace", "--pid", "1", "--", "true"],
     ["trace", "--all", "--", "true"], ["trace", "--user", "root", "--", "true"], ["trace", "--"], ["trace", "--", ""], ["trace", "python"],
+    ["trace", "--duration", "0"], ["trace", "-d0s", "--json"], ["query", "SELECT 1", "--timeout", "0"],
     ["trace", "--stack"], ["trace", "--record", "--stack"], ["trace", "--record=no"], ["trace", "--json=no"], ["export", "-d"], ["trace", "--inference-warmup", "3"], ["explain", "--nodes=a"], ["query", "--include-rolled"],
     ["completion"], ["completion", "tcsh"], ["help", "frobnicate"], ["help", "--man", "--json"],
     ["explain", "--since", "0"], ["blame", "--since", "0s"], ["explain", "--since", "5"], ["explain", "--since", "yesterday"], ["explain", "--from", "5m"], ["explain", "--from", "25:00"],

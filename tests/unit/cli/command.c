@@ -21,6 +21,9 @@ static void options_test(const struct command *command, struct buf *manual)
 		CHECK(row->name, has_value == (row->value != NULL));
 		CHECK(row->name, (row->kind == OPTION_CHOICE) == (row->choices != NULL));
 		CHECK(row->name, *last != '.' && *last != ' ');
+		/* What 0 does is no guess: it is refused, or the help says it. */
+		CHECK(row->name,
+		      row->kind != OPTION_DURATION || row->parse || row->zero_way_out || strstr(row->help, "0: "));
 		CHECK(row->name, !option_absent(command->name, row->name, strlen(row->name)));
 		for (size_t k = 0; k < i; k++) {
 			CHECK(row->name, strcmp(row->name, command->options.rows[k].name) != 0);
