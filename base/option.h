@@ -115,7 +115,8 @@ struct option_table {
 	int (*set)(const struct option *row, const char *text, void *fields, char *error);
 };
 
-/* Options that users may type and no row has; each member may be NULL. @name: without its dashes. */
+/* Options and words that users may type and the table does not have; each member may be NULL. @name: without its
+ * dashes. */
 struct option_dialect {
 	/* Return: the way out, as the end of a sentence, or NULL */
 	const char *(*absent)(const char *command, const char *name, size_t n_name);
@@ -124,6 +125,8 @@ struct option_dialect {
 	 * typed
 	 */
 	const char *(*other)(const char *command, const char *name);
+	/* Of a word that the command does not take. Return: the way out, as the end of a sentence, or NULL */
+	const char *(*word)(const struct option_table *table, const char *word);
 };
 
 struct options_rest {

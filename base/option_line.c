@@ -293,6 +293,7 @@ static enum options_result word_read(struct reader *reader, struct options_rest 
 	const struct option_table *table = reader->table;
 	char *const *word = &reader->argv[reader->at - 1];
 	struct option_quote quote = option_quote(*word);
+	const char *way_out;
 
 	/* Words are adjacent, so they are a part of argv. */
 	if (table->takes && rest->argc < MAX(table->takes_most, 1) &&
@@ -302,7 +303,10 @@ static enum options_result word_read(struct reader *reader, struct options_rest 
 		rest->argc++;
 		return OPTIONS_OK;
 	}
-	if (!table->command)
+	way_out = reader->dialect && reader->dialect->word ? reader->dialect->word(table, *word) : NULL;
+	if (way_out)
+		(void)option_refuse(reader->error, "%s takes no argument %s; %s", table->command, quote.text, way_out);
+	else if (!table->command)
 		(void)option_refuse(reader->error, "unexpected argument %s; '--help' lists the options", quote.text);
 	else if (table->takes_program)
 		(void)option_refuse(reader->error,

@@ -20,11 +20,18 @@ static const struct command *const commands[] = {
 #include "cli/list.h"
 };
 
-static const struct {
+struct word {
 	const char *name;
 	const char *way_out;
-} absent[] = {
+};
+
+static const struct word absent[] = {
 #define ABSENT(name, way_out) { #name, way_out },
+#include "cli/list.h"
+};
+
+static const struct word others[] = {
+#define OTHER(name, way_out) { #name, way_out },
 #include "cli/list.h"
 };
 
@@ -50,12 +57,22 @@ static bool name_is_same(const char *listed, const char *typed)
 	return *listed == *typed;
 }
 
+static const char *words_way_out(const struct word *words, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (name_is_same(words[i].name, name))
+			return words[i].way_out;
+	return NULL;
+}
+
 const char *command_absent(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
-		if (name_is_same(absent[i].name, name))
-			return absent[i].way_out;
-	return NULL;
+	return words_way_out(absent, ARRAY_SIZE(absent), name);
+}
+
+const char *command_meant(const char *name)
+{
+	return words_way_out(others, ARRAY_SIZE(others), name);
 }
 
 int command_refuse(const char *sentence)
@@ -83,7 +100,8 @@ void command_help_append(const struct command *command, const struct text_style 
 
 static int unknown_refuse(const char *name)
 {
-	const char *names[ARRAY_SIZE(commands)], *nearest, *way_out = command_absent(name);
+	const char *names[ARRAY_SIZE(commands)], *nearest, *way_out = command_absent(name),
+							   *meant = command_meant(name);
 	bool is_option = strncmp(name, "--", 2) == 0;
 	char text[OPTIONS_ERROR_BYTES], typed[NAME_MAX_BYTES + 2];
 
@@ -94,6 +112,9 @@ static int unknown_refuse(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		names[i] = commands[i]->name;
 	nearest = name_nearest(name, names, ARRAY_SIZE(names));
+	if (!meant && !nearest)
+		meant = option_file(name) ? "a command reads files: ingero explain --db FILE"
+					  : "'ingero help' lists them";
 
 	if (way_out)
 		(void)snprintf(text, sizeof(text), "%s is not supported; %s", option_quote(typed).text, way_out);
@@ -101,12 +122,11 @@ static int unknown_refuse(const char *name)
 		(void)snprintf(text, sizeof(text),
 			       "unknown option %s; options go after the command, 'ingero help' lists them",
 			       option_quote(name).text);
-	else if (nearest)
+	else if (meant)
+		(void)snprintf(text, sizeof(text), "unknown command %s; %s", option_quote(name).text, meant);
+	else
 		(void)snprintf(text, sizeof(text), "unknown command %s; did you mean '%s'?", option_quote(name).text,
 			       nearest);
-	else
-		(void)snprintf(text, sizeof(text), "unknown command %s; 'ingero help' lists them",
-			       option_quote(name).text);
 	return command_refuse(text);
 }
 

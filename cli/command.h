@@ -32,6 +32,8 @@ const struct command *command_get(size_t i);
  * Return: the alternative, as the end of a sentence; NULL when no such command is known
  */
 const char *command_absent(const char *name);
+/** command_meant() - look up a word for what another command does. Return: as command_absent() */
+const char *command_meant(const char *name);
 /** command_refuse() - print one line on stderr. Return: COMMAND_MISUSED */
 int command_refuse(const char *sentence);
 /** command_help_append() - append the help of one command */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * All commands, one line each: COMMAND(name) is the row command_<name> in cli/commands/<name>.c. ABSENT(name, way out)
- * is a command of Ingero that this program does not have.
+ * is a command of Ingero that this program does not have. OTHER(name, way out) is a word for what another command does.
  *
  * No include guard: included wherever something is derived.
  */
@@ -10,6 +10,9 @@
 #endif
 #ifndef ABSENT
 #define ABSENT(name, way_out)
+#endif
+#ifndef OTHER
+#define OTHER(name, way_out)
 #endif
 
 COMMAND(trace)
@@ -33,5 +36,20 @@ ABSENT(migrate, "databases of older versions are brought up to date when they ar
 ABSENT(fleet_push, "outputs of 'ingero trace --json' can be sent by any program that reads lines")
 ABSENT(rates, "this version knows no prices")
 
+OTHER(account, "'ingero blame' shows where the time of each thread went")
+OTHER(accounts, "'ingero blame' shows where the time of each thread went")
+OTHER(waits, "to list them: ingero query 'SELECT * FROM waits'")
+OTHER(sql, "SQL goes to query: ingero query 'SELECT ...'")
+OTHER(calls, "'ingero query' lists recorded calls")
+OTHER(events, "'ingero query' lists recorded calls")
+OTHER(top, "'ingero trace' shows the live table in a terminal")
+OTHER(watch, "'ingero trace' shows the live table in a terminal")
+OTHER(record, "'ingero trace' records what it traces")
+OTHER(report, "'ingero explain' reports what went wrong")
+OTHER(findings, "'ingero explain --chains' lists them")
+OTHER(diagnose, "'ingero explain' reports what went wrong")
+OTHER(doctor, "'ingero check' tells whether this machine is ready")
+
 #undef COMMAND
 #undef ABSENT
+#undef OTHER

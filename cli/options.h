@@ -13,5 +13,10 @@
 /** options_parse() - parse the options of a command with option_line_read() */
 enum options_result options_parse(const struct option_table *table, int argc, char **argv, void *fields,
 				  struct options_rest *ret_rest, char *error);
+/**
+ * option_file() - look up a file that was given without --db, by the ending .db or because it exists
+ * Return: the way out, as the end of a sentence, until the next call; NULL: the word is no file
+ */
+const char *option_file(const char *word);
 /** option_time_parse() - parse an OPTION_TIME row; the field is a struct clock_time */
 int option_time_parse(const struct option *row, const char *text, void *field, char *error);

@@ -55,12 +55,31 @@ static const struct option explain_options[] = {
 	NO_COLOR_OPTION(no_color),
 };
 
+/* Return: NULL, or a sentence */
+static const char *id_check(const char *id)
+{
+	static char no_id[OPTIONS_ERROR_BYTES];
+	const char *colon = strrchr(id, ':'), *number = colon ? colon + 1 : id; /* behind the name of a node */
+	const char *file;
+
+	if (*number && strspn(number, ID_CHARACTERS) == strlen(number))
+		return NULL;
+	file = option_file(id);
+	if (file)
+		(void)snprintf(no_id, sizeof(no_id), "%s is no id; %s", option_quote(id).text, file);
+	else
+		(void)snprintf(no_id, sizeof(no_id),
+			       "%s is no id: ids are hexadecimal, such as 8f3a2c; 'ingero explain --chains' lists them",
+			       option_quote(id).text);
+	return no_id;
+}
+
 static const char *contradiction(const struct explain_fields *f, const char *id)
 {
-	const char *sentence = window_contradicts(&f->window);
-	static char no_id[OPTIONS_ERROR_BYTES];
-	const char *number;
+	const char *sentence = id ? id_check(id) : NULL;
 
+	if (!sentence)
+		sentence = window_contradicts(&f->window);
 	if (sentence)
 		return sentence;
 	if (f->last_calls && window_is_given(&f->window))
@@ -72,13 +91,7 @@ static const char *contradiction(const struct explain_fields *f, const char *id)
 		return "'--html' writes the whole report; leave out the id, '--json', '--chains' and '--per-process'";
 	if (f->is_forced && !f->html_path)
 		return "'--force' belongs to '--html'";
-	number = id && strrchr(id, ':') ? strrchr(id, ':') + 1 : id; /* behind the name of a node */
-	if (!id || (*number && strspn(number, ID_CHARACTERS) == strlen(number)))
-		return NULL;
-	(void)snprintf(no_id, sizeof(no_id),
-		       "%s is no id: ids are hexadecimal, such as 8f3a2c; 'ingero explain --chains' lists them",
-		       option_quote(id).text);
-	return no_id;
+	return NULL;
 }
 
 /* How the window was chosen; NULL: as asked, or the recording is shorter. */

@@ -48,15 +48,14 @@ static int help_run(const void *fields, const struct options_rest *rest)
 	char error[OPTIONS_ERROR_BYTES];
 
 	if (rest->argc && !command) {
-		const char *way_out = command_absent(rest->argv[0]);
+		const char *way_out = command_absent(rest->argv[0]), *meant = command_meant(rest->argv[0]);
 
 		if (way_out)
 			(void)snprintf(error, sizeof(error), "%s is not supported; %s",
 				       option_quote(rest->argv[0]).text, way_out);
 		else
-			(void)snprintf(error, sizeof(error),
-				       "there is no command %s to help with; 'ingero help' lists them",
-				       option_quote(rest->argv[0]).text);
+			(void)snprintf(error, sizeof(error), "there is no command %s to help with; %s",
+				       option_quote(rest->argv[0]).text, meant ? meant : "'ingero help' lists them");
 		return command_refuse(error);
 	}
 	if (help->is_manual && help->is_json)

@@ -82,18 +82,17 @@ static bool text_is_sql(const char *text)
 static const char *contradiction(const struct query_fields *f, const struct options_rest *rest)
 {
 	const char *word = rest->argc ? rest->argv[0] : NULL;
+	const char *file = word && !text_is_sql(word) ? option_file(word) : NULL;
 	static char no_select[OPTIONS_ERROR_BYTES];
 
-	if (rest->argc > 1)
+	if (rest->argc > 1 && !file)
 		return "the shell needs quotes around a SELECT: ingero query 'SELECT ...'";
 	if (f->sql && word)
 		return "give the SELECT once: after '--sql' or alone, not both";
 	if (word && !text_is_sql(word)) {
-		(void)snprintf(no_select, sizeof(no_select),
-			       "query takes one SELECT in quotes or .tables, not %s; calls are chosen by options, such "
-			       "as '--op "
-			       "cudaMalloc'",
-			       option_quote(word).text);
+		(void)snprintf(no_select, sizeof(no_select), "query takes one SELECT in quotes or .tables, not %s; %s",
+			       option_quote(word).text,
+			       file ? file : "calls are chosen by options, such as '--op cudaMalloc'");
 		return no_select;
 	}
 	if ((f->sql || word) && (window_is_given(&f->window) || f->pids.n || f->op || f->min_duration_ns))

@@ -52,6 +52,24 @@ ABSENT = [
     (["export", "-o", "x", "--format", "perfetto"], "--format=perfetto"), (["export", "--format=perfetto"], "--format=perfetto"),
     (["explain", "--nodes=a"], "--nodes"), (["trace", "--nccl-lib", "x"], "--nccl-lib"), (["trace", "--nccl=false"], "--nccl"), (["fleet-push"], "fleet-push"),
 ]
+# Slips that come naturally: the way out is what was meant. Of the two files, one has the name of a database and the other exists.
+MEANT = [
+    (["explain", "lock.db"], "'lock.db' is no id; to read that file: --db 'lock.db'"),
+    (["explain", "lock.db", "--since", "5m"], "'lock.db' is no id; to read that file: --db 'lock.db'"),
+    (["explain", "a recording"], "'a recording' is no id; to read that file: --db 'a recording'"),
+    (["blame", "lock.db"], "blame takes no argument 'lock.db'; to read that file: --db 'lock.db'"),
+    (["export", "-o", "x", "a recording"], "export takes no argument 'a recording'; to read that file: --db 'a recording'"),
+    (["query", "lock.db"], "query takes one SELECT in quotes or .tables, not 'lock.db'; to read that file: --db 'lock.db'"),
+    (["query", "lock.db", "SELECT 1"], "query takes one SELECT in quotes or .tables, not 'lock.db'; to read that file: --db 'lock.db'"),
+    (["query", "SELECT", "a recording"], "the shell needs quotes around a SELECT: ingero query 'SELECT ...'"),
+    (["status", "lock.db"], "status takes no argument 'lock.db'; 'ingero help status' shows what it takes"),
+    (["trace", "lock.db"], "trace takes no argument 'lock.db'; a program to start goes after '--': ingero trace -- PROGRAM"),
+    (["account"], "unknown command 'account'; 'ingero blame' shows where the time of each thread went"),
+    (["help", "account"], "there is no command 'account' to help with; 'ingero blame' shows where the time of each thread went"),
+    (["lock.db"], "unknown command 'lock.db'; a command reads files: ingero explain --db FILE"),
+    (["report"], "unknown command 'report'; 'ingero explain' reports what went wrong"),
+    (["sql"], "unknown command 'sql'; SQL goes to query: ingero query 'SELECT ...'"),
+]
 # What root's environment may say of who typed sudo, and none of it is a user: no command takes root for him.
 UNCLEAR = [
     {"SUDO_UID": "abc", "SUDO_GID": "100"}, {"SUDO_UID": "", "SUDO_GID": ""}, {"SUDO_UID": "1000", "SUDO_GID": "-1"},
@@ -129,6 +147,14 @@ def main(ingero):
         if not is_right or not text.startswith(f"ingero: '{name}' is not supported; "):
             problems += 1
             print(f"{line!r}, which is known and absent: {said}", file=sys.stderr)
+    recording = os.path.join(home, "a recording")
+    with open(recording, "w", encoding="utf-8"):
+        for line, want in MEANT:
+            is_right, said, text = refused(ingero, line, home)
+            if not is_right or text != f"ingero: {want}\n":
+                problems += 1
+                print(f"{line!r}, which is a slip: {said}", file=sys.stderr)
+    os.unlink(recording)
     for sudo in UNCLEAR if os.geteuid() == 0 else ():
         for command in ("trace", "--", "id", "-u"), ("explain",), ("status",), ("query", "SELECT 1"), ("config", "show"):
             is_right, said, text = refused(ingero, command, home, sudo)

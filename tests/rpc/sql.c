@@ -325,7 +325,7 @@ static const struct {
 	{ "SELECT count(*) FROM events WHERE op_name = 'CudaStreamSnyc'",
 	  "no operation is called 'CudaStreamSnyc' here; did you mean 'cudaStreamSync'?" },
 	{ "SELECT count(*) FROM operations WHERE op_name = 'x'",
-	  "no operation is called 'x' here; the table ops lists the names: SELECT name FROM ops" },
+	  "no operation is called 'x' here; to list the names: ingero query 'SELECT name FROM ops'" },
 	{ "SELECT count(*) FROM events WHERE op_name IN ('cudaMalloc', 'cudaMaloc')",
 	  "no operation is called 'cudaMaloc' here; did you mean 'cudaMalloc'?" },
 };

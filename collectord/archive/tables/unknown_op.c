@@ -70,7 +70,7 @@ void unknown_op_say(struct store_reader *reader, const char *typed, char ret[UNK
 	else
 		(void)snprintf(
 			ret, UNKNOWN_OP_BYTES,
-			"no operation is called '%.64s' here; the table ops lists the names: SELECT name FROM ops",
+			"no operation is called '%.64s' here; to list the names: ingero query 'SELECT name FROM ops'",
 			typed);
 	ARRAY_DONE(&known.lower);
 	ARRAY_DONE(&known.shown);

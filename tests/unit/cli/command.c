@@ -52,6 +52,12 @@ int main(void)
 	static const char *const known[] = { "check",	   "trace",   "explain", "query",      "mcp",
 					     "dashboard",  "merge",   "export",	 "demo",       "annotate",
 					     "fleet-push", "migrate", "rates",	 "completion", "version" };
+	static const char *const meant[][2] = {
+		{ "account", "blame" }, { "accounts", "blame" }, { "waits", "query" },	    { "sql", "query" },
+		{ "calls", "query" },	{ "events", "query" },	 { "top", "trace" },	    { "watch", "trace" },
+		{ "record", "trace" },	{ "report", "explain" }, { "findings", "explain" }, { "diagnose", "explain" },
+		{ "doctor", "check" },
+	};
 	CLEANUP(buf_done) struct buf manual = BUF_INIT;
 
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -71,6 +77,14 @@ int main(void)
 	/* Ingero's commands are here, or known by name as those that this version lacks. */
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		CHECK(known[i], !command_absent(known[i]) != !command_find(known[i]));
-	CHECK("nonsense", !command_find("nonsense") && !command_absent("nonsense"));
+	CHECK("nonsense", !command_find("nonsense") && !command_absent("nonsense") && !command_meant("nonsense"));
+	for (size_t i = 0; i < ARRAY_SIZE(meant); i++) {
+		const char *way_out = command_meant(meant[i][0]);
+		char want[64];
+
+		(void)snprintf(want, sizeof(want), "ingero %s", meant[i][1]);
+		CHECK(meant[i][0], !command_find(meant[i][0]) && !command_absent(meant[i][0]));
+		CHECK(meant[i][0], way_out && strstr(way_out, want) && command_find(meant[i][1]));
+	}
 	return check_result();
 }
