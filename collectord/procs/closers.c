@@ -11,6 +11,8 @@
 #include "base/parse.h"
 #include "procs/procfs.h"
 
+#define DAEMON_COMM "ingero-collecto" /* as much of the name as the kernel keeps; children have names of their own */
+
 /* The name is read first, which costs one file: any process may have such a name, but few have. */
 static bool title_read(int process_fd, uint32_t *ret_n_probes)
 {
@@ -61,23 +63,53 @@ static void dir_closep(DIR **dir)
 		(void)closedir(*dir);
 }
 
-int closers_find(closer_list *list)
+/* Stops at the first failure. Return: 0 or -errno */
+static int processes_each(int (*func)(uint32_t pid, void *data), void *data)
 {
 	CLEANUP(dir_closep) DIR *dir = opendir("/proc");
 	const struct dirent *entry;
+	int r = 0;
 
 	if (!dir)
 		return -errno;
-	while ((entry = readdir(dir))) {
-		struct closer closer;
+	while (r == 0 && (entry = readdir(dir))) {
 		uint64_t pid;
-		int r;
 
-		if (parse_u64(entry->d_name, UINT32_MAX, &pid) < 0 || !closer_read((uint32_t)pid, &closer))
-			continue;
-		r = ARRAY_PUSH(list, closer);
-		if (r < 0)
-			return r;
+		if (parse_u64(entry->d_name, UINT32_MAX, &pid) == 0)
+			r = func((uint32_t)pid, data);
 	}
+	return r;
+}
+
+static int closer_add(uint32_t pid, void *data)
+{
+	closer_list *list = data;
+	struct closer closer;
+
+	return closer_read(pid, &closer) ? ARRAY_PUSH(list, closer) : 0;
+}
+
+int closers_find(closer_list *list)
+{
+	return processes_each(closer_add, list);
+}
+
+static int daemon_add(uint32_t pid, void *data)
+{
+	CLEANUP(closep) int fd = procfs_find(pid);
+	uint32_t *n = data;
+	struct procfs_stat stat;
+
+	if (pid != (uint32_t)getpid() && fd >= 0 && procfs_stat_read(fd, &stat) == 0 && stat.state != 'Z' &&
+	    strcmp(stat.comm, DAEMON_COMM) == 0 && is_of_ours(fd) && runs_our_file(pid))
+		++*n;
 	return 0;
+}
+
+uint32_t daemons_count(void)
+{
+	uint32_t n = 0;
+
+	(void)processes_each(daemon_add, &n);
+	return n;
 }

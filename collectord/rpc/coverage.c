@@ -26,7 +26,7 @@
 #define FIELD_BYTES 8	  /* number and length of a message in a list */
 
 /* Reasons. A process that a trace covers may not be checked yet: a new trace checks processes first. */
-static const char not_traced[] = "no trace covers it now", not_looked_at[] = "not checked yet";
+static const char not_traced[] = "no trace of this daemon covers it now", not_looked_at[] = "not checked yet";
 
 static bool sees(const struct call_identity *identity, const struct target_process *process)
 {

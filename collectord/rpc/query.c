@@ -14,6 +14,7 @@
 #include "events/source.h"
 #include "figures/figures.h"
 #include "ingero/v1/ingero.pb-c.h"
+#include "procs/closers.h"
 #include "recording.h"
 #include "rpc/access.h"
 #include "rpc/answer.h"
@@ -50,6 +51,7 @@ void rpc_query_status(struct call *call, const Ingero__V1__StatusRequest *reques
 							: "none");
 	reply.back_end_reason = (char *)context->capture->probes_reason;
 	reply.closing_probes = context->n_closing;
+	reply.other_daemons = request->look ? daemons_count() : 0;
 	reply.leases = trace_hub_count(context->traces, scope.identity);
 	reply.recorded = (char *)context->recording->now;
 	reply.record_whom = (char *)context->recording->whom;

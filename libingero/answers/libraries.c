@@ -139,7 +139,8 @@ void coverage_append(struct buf *out, const struct text_style *style, const char
 	else if (strcmp(text_or(process->coverage, ""), "partial") == 0)
 		(void)buf_printf(&text, "traced in part, %zu of %zu CUDA libraries: %s", n_attached,
 				 process->n_libraries, text_or(process->reason, "no reason given"));
-	else
-		(void)buf_printf(&text, "not traced: %s", text_or(process->reason, "no reason given"));
+	else /* nobody asked for it here; another daemon may trace it */
+		(void)buf_printf(&text, "%s%s", process->is_traced ? "not traced: " : "",
+				 text_or(process->reason, "no reason given"));
 	text_paragraph(out, style, first, buf_text(&text));
 }

@@ -94,6 +94,18 @@ static void status_cost_append(const Ingero__V1__Cost *cost, const struct text_s
 	text_paragraph(out, style, "cost       ", buf_text(&text));
 }
 
+static void other_daemons_append(uint32_t n, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!n)
+		return;
+	(void)buf_printf(&text, "%s of Ingero %s, as of another 'sudo ingero trace'; what %s is not shown here",
+			 units_things(n, "other daemon", "other daemons").text, n == 1 ? "runs" : "run",
+			 n == 1 ? "it traces" : "they trace");
+	text_paragraph(out, style, FIRST, buf_text(&text));
+}
+
 void status_append(const Ingero__V1__StatusReply *status, bool is_private, const struct text_style *style,
 		   struct buf *out)
 {
@@ -110,6 +122,7 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 	text_line(out, style, TEXT_PLAIN, "watched    %s in your scope, %s",
 		  units_things(status->processes, "process", "processes").text,
 		  units_things(status->leases, "running trace", "running traces").text);
+	other_daemons_append(status->other_daemons, style, out);
 	for (size_t i = 0; i < status->n_libraries; i++)
 		library_append(out, style, i ? FIRST : "libraries  ", status->libraries[i]);
 	if (status->more_libraries)

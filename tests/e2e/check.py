@@ -12,6 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
+import ingero  # noqa: E402
 import kept  # noqa: E402
 
 VALIDATE = [sys.executable, str(HERE / "validate_json.py"), "--"]
@@ -65,6 +66,11 @@ def test_root(check, home):
     traced = json.loads(home.answer("trace", "--json", "--duration", "10ms").splitlines()[0])
     check("root: the back end of trace", root["back_end"]["value"].startswith(traced["back_end"]), root["back_end"], traced["back_end"])
     check("root: nothing fails where trace works", all(one["level"] != "fail" for one in root.values()), root)
+    tracing = ingero.Tracing(home.programs, "--pid", str(os.getpid()))
+    ingero.wait_for(tracing.lines, "the start of a private trace")
+    status = json.loads(home.answer("status", "--json"))
+    tracing.stop()
+    check("status beside a private trace: counts its daemon", status["other_daemons"] >= 1 and status["leases"] == 0, status)
     poor = look(check, home, "root without capabilities", prefix=["setpriv", "--bounding-set=-all,+chown", "--inh-caps=-all"])
     check("poor root: says what is missing", poor["capabilities"]["level"] == "fail" and "CAP_BPF" in poor["capabilities"]["value"], poor["capabilities"])
     check("poor root: cannot capture", poor["back_end"]["level"] == "fail" and poor["back_end"]["value"].startswith("none"), poor["back_end"])

@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -78,6 +80,44 @@ static void command_check(void)
 	CHECK("what ps shows", memcmp(text, want, sizeof(want)) == 0);
 }
 
+/* Other daemons are counted by their name and the file that they run. */
+static void daemons_check(void)
+{
+	static const struct {
+		const char *name, *title;
+		bool is_counted;
+	} rows[] = {
+		{ "a daemon", "ingero-collectord", true },
+		{ "a child of one", "parser", false },
+		{ "who closes", CLOSER_TITLE "5", false },
+	};
+	uint32_t before = daemons_count();
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int ends[2];
+		char byte;
+		pid_t pid;
+
+		if (pipe2(ends, O_CLOEXEC) < 0)
+			abort();
+		pid = fork();
+		if (pid == 0) {
+			(void)prctl(PR_SET_NAME, rows[i].title);
+			(void)!write(ends[1], "x", 1);
+			(void)pause();
+			_exit(0);
+		}
+		CHECK(rows[i].name, read(ends[0], &byte, 1) == 1);
+		CHECK_INT_EQ(rows[i].name, daemons_count(), before + rows[i].is_counted);
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+		(void)close(ends[0]);
+		(void)close(ends[1]);
+	}
+	(void)prctl(PR_SET_NAME, "ingero-collectord");
+	CHECK_INT_EQ("the one that asks", daemons_count(), before);
+}
+
 int main(int argc, char **argv)
 {
 	int read_ends[FDS], write_ends[FDS], other[2], hold_fd;
@@ -86,6 +126,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--child") == 0 && strcmp(argv[2], CLOSER_ROLE) == 0)
 		return closer_main();
 
+	daemons_check();
 	for (int i = 0; i < FDS; i++) {
 		int ends[2];
 

@@ -58,7 +58,7 @@ static void status_test(void)
 	Ingero__V1__ProbeFamily *family_list[] = { &families[0], &families[1] };
 	Ingero__V1__Library library = INGERO__V1__LIBRARY__INIT, *library_list[] = { &library };
 	char full[] = "full", partial[] = "partial", none[] = "none", renamed[] = "libcudart-1.so is damaged";
-	char untraced[] = "no trace covers it now", python[] = "python";
+	char untraced[] = "no trace of this daemon covers it now", python[] = "python";
 	Ingero__V1__MappedLibrary mapped[] = { INGERO__V1__MAPPED_LIBRARY__INIT, INGERO__V1__MAPPED_LIBRARY__INIT };
 	Ingero__V1__MappedLibrary *mapped_list[] = { &mapped[0], &mapped[1] };
 	Ingero__V1__CudaProcess processes[] = { INGERO__V1__CUDA_PROCESS__INIT, INGERO__V1__CUDA_PROCESS__INIT,
@@ -93,6 +93,7 @@ static void status_test(void)
 	}
 	processes[0].coverage = none;
 	processes[0].reason = untraced;
+	processes[1].is_traced = processes[2].is_traced = true;
 	processes[1].coverage = partial;
 	processes[1].reason = renamed;
 	processes[2].coverage = full;
@@ -130,7 +131,7 @@ static void status_test(void)
 		     "libraries  libcuda.so.1 (driver) 8 operations, 19 exports, multi, attached in\n"
 		     "           258 µs, 1 of them single-stepped (slower), in 2 processes:\n"
 		     "           /usr/lib/libcuda.so.1\n"
-		     "covered    python (pid 4711): not traced: no trace covers it now\n"
+		     "covered    python (pid 4711): no trace of this daemon covers it now\n"
 		     "           python (pid 4712): traced in part, 1 of 2 CUDA libraries:\n"
 		     "           libcudart-1.so is damaged\n"
 		     "           python (pid 4713): fully traced, 1 CUDA library\n"
@@ -140,6 +141,47 @@ static void status_test(void)
 		     "           of CPU time, 0 B, kernel side 0 B; processes that are not traced paid\n"
 		     "           for 3 calls, 0 ns\n"
 		     "lost       every call counted · nothing lost\n");
+}
+
+/* A daemon does not know what another one traces, only that there is one. */
+static void others_test(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t n;
+		const char *want; /* behind the line of what is watched */
+	} rows[] = {
+		{ "none", 0, "" },
+		{ "one", 1,
+		  "           1 other daemon of Ingero runs, as of another 'sudo ingero trace';\n"
+		  "           what it traces is not shown here\n" },
+		{ "two", 2,
+		  "           2 other daemons of Ingero run, as of another 'sudo ingero trace';\n"
+		  "           what they trace is not shown here\n" },
+	};
+	char none[] = "none", failed[] = "libcuda.so.1 is damaged", python[] = "python", text[] = "x";
+	struct text_style style = { .is_utf8 = true, .columns = 80 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		Ingero__V1__CudaProcess process = INGERO__V1__CUDA_PROCESS__INIT, *list[] = { &process };
+		Ingero__V1__StatusReply status = INGERO__V1__STATUS_REPLY__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		char want[512];
+
+		process.pid = 4711;
+		process.process_name = python;
+		process.coverage = none;
+		process.reason = failed;
+		process.is_traced = true;
+		status.version = status.kernel = status.back_end = text;
+		status.cuda_processes = list;
+		status.n_cuda_processes = 1;
+		status.other_daemons = rows[i].n;
+		status_append(&status, /* is_private= */ true, &style, &out);
+		(void)snprintf(want, sizeof(want), "0 running traces\n%slibraries", rows[i].want);
+		CHECK(rows[i].name, strstr(buf_text(&out), want));
+		CHECK(rows[i].name, strstr(buf_text(&out), "python (pid 4711): not traced: libcuda.so.1 is damaged\n"));
+	}
 }
 
 /* What goes beyond the width is on the next line, not lost: kernels and reasons have no bound. */
@@ -250,6 +292,7 @@ int main(void)
 	left_out_test();
 	not_traced_test();
 	status_test();
+	others_test();
 	long_test();
 	wanted_test();
 	return check_result();
