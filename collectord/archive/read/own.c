@@ -308,8 +308,13 @@ const struct read_process *own_process(struct own_file *own, uint32_t id)
 int own_processes(struct own_file *own, read_process_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	int r = sql_prepare(own->db, "SELECT id FROM process ORDER BY id", &s);
+	int r = sql_prepare(own->db,
+			    own->scope.all ? "SELECT id FROM process ORDER BY id"
+					   : "SELECT id FROM process WHERE uid = ?1 ORDER BY id",
+			    &s);
 
+	if (r == 0 && !own->scope.all)
+		(void)sqlite3_bind_int64(s, 1, own->scope.uid); /* others' rows are not kept in memory */
 	while (r == 0) {
 		const struct read_process *p;
 		int step = sql_step(s);
