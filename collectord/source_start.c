@@ -53,6 +53,7 @@ static void keep_start(struct source_start *s, const char *back_end)
 	(void)uname(&names);
 	store.kernel = names.release;
 	store.back_end = back_end;
+	store.together = subordinate_read();
 	if (s->capture->source)
 		store.clock = &clock;
 	r = store_open(&store, s->store_problem, sizeof(s->store_problem), &s->store);

@@ -27,6 +27,7 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 		" rank = coalesce(excluded.rank, rank), local_rank = coalesce(excluded.local_rank, local_rank),"
 		" world_size = coalesce(excluded.world_size, world_size), flags = excluded.flags, first_ns = "
 		"min(first_ns, excluded.first_ns)",
+	[DB_END_PROCESS] = "UPDATE process SET gone_ns = ?2 WHERE id = ?1",
 	[DB_PUT_TAIL] = "INSERT OR REPLACE INTO tail(id, uid, boot, t0, t1, n, crc, data)"
 			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[DB_PUT_FIGURES] = "INSERT OR REPLACE INTO figures(id, level, uid, boot, t0, t1, n, crc, data)"
@@ -50,9 +51,6 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 		"INSERT INTO block(id, uid, boot, process, t0, t1, n, max_ns, slow, ops, processes, format, crc)"
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
 	[DB_PUT_BLOCK_DATA] = "INSERT INTO block_data(id, data, data_crc) VALUES(?1, ?2, ?3)",
-	[DB_OLDEST_BLOCK] = "SELECT id, boot, t0, t1, n FROM block WHERE uid = ?1 ORDER BY boot, t1 LIMIT 1",
-	[DB_DELETE_BLOCK] = "DELETE FROM block WHERE id = ?1",
-	[DB_DELETE_BLOCK_DATA] = "DELETE FROM block_data WHERE id = ?1",
 	[DB_SET_ASIDE] = "INSERT INTO damaged(was, uid, boot, t0, t1, n, crc, data)"
 			 " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	/* Only rows up to the end of a coarser row, so that coarser rows cover the whole time of each deleted row. */

@@ -28,6 +28,7 @@ void intake_done(struct intake *intake)
 	intake->batch = NULL;
 	known_done(&intake->known);
 	ARRAY_DONE(&intake->host);
+	ARRAY_DONE(&intake->life_shares.items);
 }
 
 /*
@@ -186,6 +187,19 @@ static int host_count(struct intake *intake, const struct stored_event *stored, 
 	return ARRAY_PUSH(&intake->host, fresh);
 }
 
+/*
+ * Whether there is room for an event: always, unless its process has no row yet and made no call. Kills for want of
+ * memory are few, and matter.
+ */
+static bool event_has_room(struct intake *intake, const struct event *event)
+{
+	const struct process_identity *who = &event->process->identity;
+
+	if (event->call || event->process->row || event->life->type == RECORD_OOM || known_find(&intake->known, who))
+		return true;
+	return life_share_take(&intake->life_shares, who->uid, event->life->time_ns);
+}
+
 void intake_event(struct intake *intake, const struct event *event)
 {
 	const struct process_identity *who = &event->process->identity;
@@ -196,6 +210,10 @@ void intake_event(struct intake *intake, const struct event *event)
 		return;
 	if (intake->batch->bytes >= INTAKE_BYTES_MAX) {
 		event_lost(intake, event);
+		return;
+	}
+	if (!event_has_room(intake, event)) {
+		intake_gap(intake, start_ns, start_ns, loss_names[LOSS_LIFE_FULL], 1, who->uid);
 		return;
 	}
 	if (event->life)

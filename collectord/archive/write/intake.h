@@ -8,6 +8,7 @@
 
 #include "archive/write/batch.h"
 #include "archive/write/known.h"
+#include "archive/write/life_share.h"
 #include "archive/write/store.h"
 
 /* Maximum size of the batch that is filled: half of the queue; the other half is the batch that is written. */
@@ -29,6 +30,7 @@ struct intake {
 	bool skips_guarded;		/* as in struct store_options */
 	int64_t offset_ns;		/* wall clock minus monotonic clock, in the newest clock row */
 	const char *loss_reason;	/* reason of a gap when there is no room: store_queue, disk_full */
+	struct life_shares life_shares; /* of processes without calls */
 	uint64_t n_lost;		/* events lost for want of room or memory */
 	ARRAY(struct intake_host) host; /* events since the last tick; the next tick decides their bucket */
 };

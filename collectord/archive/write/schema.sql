@@ -172,7 +172,7 @@ CREATE TABLE gap (
 	boot INTEGER NOT NULL,
 	t0 INTEGER NOT NULL,
 	t1 INTEGER NOT NULL,
-	reason TEXT NOT NULL, -- a field of message Lost, or store_queue, disk_full, damaged, retention, set_aside, recorder_ended, not_kept
+	reason TEXT NOT NULL, -- a field of message Lost, or a row GAP of bpf/losses.def
 	count INTEGER NOT NULL, -- amount that was lost, in the unit of the reason; 0: not known
 	uid INTEGER -- NULL: not assigned to a user
 );

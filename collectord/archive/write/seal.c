@@ -277,7 +277,6 @@ static int seal_pass(struct writer *writer, uint32_t uid, int64_t boot)
 	if (r >= 0 && seal.events.n) {
 		r = sort(&seal);
 		r = r ? r : groups_write(&seal);
-		owner->events += r == 0 ? seal.events.n : 0;
 	}
 	if (r >= 0) {
 		r = tails_delete(&seal);

@@ -49,6 +49,7 @@ struct store {
 	bool ends;	      /* no further batch is handed over */
 	int result;	      /* result of opening, then of the last commit */
 	struct store_state state;
+	uint64_t n_stopped; /* events of owners that are not stored (stopped.c) */
 
 	/* used by the thread */
 	pthread_t thread;
@@ -107,6 +108,7 @@ static void state_fill(struct store *store, int r, uint64_t n_events)
 	else
 		store->state.problem[0] = '\0';
 	store->state.events += n_events;
+	store->n_stopped = store->writer.n_stopped;
 	store->state.oldest_unix_ns = store->writer.oldest_unix_ns;
 	store->state.cpu_ns = thread_cpu_ns();
 }
@@ -294,6 +296,7 @@ int store_open(const struct store_options *options, char *why, size_t why_bytes,
 	store->known = (struct known){ 0 };
 	store->intake.clock = store->clock;
 	store->intake.boot = (uint32_t)store->writer.boot;
+	store->intake.life_shares.together = options->together;
 	store->intake.skips_guarded = store->writer.options.skips_guarded;
 	store->intake.offset_ns = (int64_t)(store->now_unix_ns - store->now_ns);
 	store->intake.loss_reason = "store_queue";
@@ -307,7 +310,7 @@ static void batch_hand_over(struct store *store)
 {
 	struct batch *next;
 
-	store->state.not_kept = store->intake.n_lost;
+	store->state.not_kept = store->intake.n_lost + store->n_stopped;
 	store->is_failing = store->state.is_failing;
 	store->intake.loss_reason = store->result == -ENOSPC ? "disk_full" : "store_queue";
 	if (store->handed || store->is_busy || batch_new(&next) < 0)
@@ -414,7 +417,7 @@ void store_close(struct store *store)
 void store_state(struct store *store, struct store_state *ret_state)
 {
 	(void)pthread_mutex_lock(&store->lock);
-	store->state.not_kept = store->intake.n_lost;
+	store->state.not_kept = store->intake.n_lost + store->n_stopped;
 	*ret_state = store->state;
 	(void)pthread_mutex_unlock(&store->lock);
 }

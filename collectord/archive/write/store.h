@@ -17,6 +17,7 @@
 #include "events/event.h"
 #include "events/sink.h"
 #include "figures/tick.h"
+#include "procs/subordinate.h"
 
 struct finding;
 struct store;
@@ -36,6 +37,7 @@ struct store_options {
 	uint32_t owner_uid;
 	uint32_t owner_gid;
 	bool skips_guarded;		 /* leave out guarded processes: the file belongs to a user */
+	struct subordinate together;	 /* user ids that share one place: those beside the users' own */
 	uint64_t max_bytes;		 /* beyond, the oldest data is deleted; 0: no limit */
 	uint64_t max_age_ns;		 /* older data is deleted; 0: no limit */
 	const char *version;		 /* of the recorder */
@@ -82,7 +84,7 @@ struct store_state {
 	uint64_t bytes;		 /* of the file, its log and its index */
 	uint64_t oldest_unix_ns; /* time of the oldest event; 0: none */
 	uint64_t events;	 /* stored since open */
-	uint64_t not_kept;	 /* events lost since open: no room in the queue */
+	uint64_t not_kept;	 /* events lost since open: no room in the queue, or for their owner in the file */
 	uint64_t cpu_ns;	 /* CPU time of the thread, since open */
 };
 void store_state(struct store *store, struct store_state *ret_state);

@@ -10,7 +10,7 @@
 
 #define LOG_TOPIC "store"
 
-#define ROOM_BLOCKS 16 /* deleted at once for a full disk: about 700 KiB */
+#define ROOM_BYTES ((uint64_t)700 << 10) /* deleted at once for a full disk */
 
 struct writer_owner *writer_owner(struct writer *writer, uint32_t uid)
 {
@@ -98,6 +98,7 @@ int writer_take(struct writer *writer, struct batch *batch)
 	writer->batch = batch;
 	writer->first_tail = writer->next_tail;
 	writer->next_tail += (int64_t)batch->tails.n;
+	stopped_drop(writer, batch);
 	if (batch->now_ns) {
 		writer->now_ns = batch->now_ns;
 		writer->now_unix_ns = batch->now_unix_ns;
@@ -191,8 +192,11 @@ static int put_processes(struct writer *writer)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < writer->batch->processes.n; i++)
-		r = writer_put_process(writer, &writer->batch->processes.items[i]);
+	for (size_t i = 0; r == 0 && i < writer->batch->processes.n; i++) {
+		const struct batch_process *p = &writer->batch->processes.items[i];
+
+		r = stopped_is(writer, p->identity.uid) ? stopped_put_ends(writer, p) : writer_put_process(writer, p);
+	}
 	return r;
 }
 
@@ -366,6 +370,7 @@ static void written(struct writer *writer)
 	}
 	for (size_t i = 0; writer->batch && i < writer->batch->processes.n; i++)
 		names_set(&writer->names, &writer->batch->processes.items[i]);
+	stopped_resumed(writer);
 	batch_free(writer->batch);
 	writer->batch = NULL;
 	buckets_written(&writer->buckets);
@@ -383,6 +388,7 @@ int writer_write(struct writer *writer)
 	if (r == 0 && writer->batch) {
 		r = put_clocks(writer);
 		r = r ? r : put_ops(writer);
+		r = r ? r : stopped_put_resumed(writer); /* the batch has the newer rows */
 		r = r ? r : put_processes(writer);
 		r = r ? r : put_tails(writer);
 		r = r ? r : put_findings(writer);
@@ -419,10 +425,18 @@ static int seal_due(struct writer *writer)
 	return r;
 }
 
+static int size_due(struct writer *writer)
+{
+	int r = db_begin(&writer->db);
+
+	return retention_commit(writer, r ? r : retention_by_size(writer));
+}
+
 int writer_tidy(struct writer *writer)
 {
-	int r = seal_due(writer), one;
+	int r = seal_due(writer), one = writer->options.max_bytes ? size_due(writer) : 0;
 
+	r = r ? r : one;
 	if (writer->now_ns - writer->retained_ns >= SEAL_NS) {
 		one = retention_by_age(writer);
 		r = r ? r : one;
@@ -443,7 +457,7 @@ int writer_make_room(struct writer *writer)
 
 	/* Deleting writes to the log: a checkpoint first, so that the space of its old pages is reused. */
 	(void)sqlite3_wal_checkpoint_v2(writer->db.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-	r = retention_delete_some(writer, ROOM_BLOCKS);
+	r = retention_delete_some(writer, ROOM_BYTES);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -455,6 +469,7 @@ static int end_session(struct writer *writer)
 	one = one ? one : db_begin(&writer->db);
 	one = one ? one : put_figures(writer);
 	one = one ? one : put_session(writer, DB_END_SESSION);
+	one = one ? one : retention_by_size(writer);
 	one = one ? one : db_commit(&writer->db);
 	db_rollback(&writer->db);
 	return r ? r : one;

@@ -31,11 +31,29 @@ struct writer_gap {
 	struct batch_gap gap;
 };
 
-/* Number of events of one owner. */
+/* Whether new data of an owner is stored (stopped.c). */
+enum owner_storing {
+	OWNER_STORED,
+	OWNER_STOPPED,
+	OWNER_RESUMES, /* with the next commit, which writes the rows of its processes again */
+};
+
 struct writer_owner {
-	uint32_t uid;
-	uint64_t events; /* in blocks, for retention */
+	uint32_t uid; /* UINT32_MAX: the machine */
+	enum owner_storing storing;
 	uint64_t tail_events;
+};
+
+/* Kinds of data that count in the share of an owner. */
+enum share_kind {
+	SHARE_CALLS,
+	SHARE_FIGURES, /* with accounts and waits */
+	SHARE_FINDINGS,
+	SHARE_PROCESSES,
+	SHARE_DAMAGED,
+	SHARE_GAPS,
+	SHARE_SNAPSHOTS,
+	SHARE_KINDS
 };
 
 struct writer {
@@ -51,7 +69,7 @@ struct writer {
 	int64_t first_tail;  /* row id of its first tail; the others follow */
 	struct buckets buckets;
 	ARRAY(struct writer_gap) gaps;
-	ARRAY(struct writer_gap) retention_gaps; /* how far blocks were deleted, by owner and boot */
+	ARRAY(struct writer_gap) retention_gaps; /* how far data was deleted, by owner, boot and reason */
 	ARRAY(struct writer_owner) owners;
 	struct names names;	    /* of this boot's processes */
 	ARRAY(struct batch_op) ops; /* operations without a row in ops.def, as in the file */
@@ -61,6 +79,8 @@ struct writer {
 	uint64_t retained_ns;	       /* time of the last check of ages */
 	int64_t scrub_next, scrub_end; /* blocks still to be verified after an unclean end */
 	uint64_t oldest_unix_ns;
+	uint64_t stop_seen_ns; /* time of the last deletion by size */
+	uint64_t n_stopped;    /* events not stored, of stopped owners */
 };
 
 #define WRITER_INIT                                                                                                    \
@@ -138,21 +158,39 @@ int seal_owner(struct writer *writer, uint32_t uid, int64_t boot);
 /** seal_all() - seal the whole tail. Return: 0 or -errno */
 int seal_all(struct writer *writer);
 
-/** retention_load() - load the number of events in blocks and the gaps, by owner. Return: 0 or -errno */
+/** retention_load() - load the gaps that deletion wrote. Return: 0 or -errno */
 int retention_load(struct writer *writer);
 /**
  * retention_commit() - end a transaction that may have deleted blocks; on failure the counts are restored, too. Return:
  * r, or -errno of the commit
  */
 int retention_commit(struct writer *writer, int r);
-/** retention_by_size() - delete by size within the current transaction. Return: 0 or -errno */
+/** retention_note() - note in a gap that data was deleted, within the current transaction. Return: 0 or -errno */
+int retention_note(struct writer *writer, int64_t boot, const struct batch_gap *gap);
+/** retention_by_size() - delete by size within the current transaction, when it is due. Return: 0 or -errno */
 int retention_by_size(struct writer *writer);
 /** retention_by_age() - delete by age in a transaction of its own. Return: 0 or -errno */
 int retention_by_age(struct writer *writer);
 /**
- * retention_delete_some() - delete the oldest n blocks, in a transaction of its own. Return: 0, -ENOENT (none), -errno
+ * retention_delete_some() - delete the oldest calls, in a transaction of its own. Return: 0, -ENOENT (none), -errno
  */
-int retention_delete_some(struct writer *writer, int n);
+int retention_delete_some(struct writer *writer, uint64_t bytes);
+
+/** stopped_owner() - the user id whose entry says whether data of a user is stored */
+uint32_t stopped_owner(const struct writer *writer, uint32_t uid);
+/** stopped_any(), stopped_is() - whether any owner, this owner, is stopped */
+bool stopped_any(const struct writer *writer);
+bool stopped_is(const struct writer *writer, uint32_t uid);
+/** stopped_end() - store data of all owners from the next batch on */
+void stopped_end(struct writer *writer);
+/** stopped_drop() - take data of stopped owners out of a batch, with a gap for it */
+void stopped_drop(struct writer *writer, struct batch *batch);
+/** stopped_put_ends() - write the end of a process of a stopped owner, if it has a row. Return: 0 or -errno */
+int stopped_put_ends(struct writer *writer, const struct batch_process *process);
+/** stopped_put_resumed() - write the processes of owners that are stored again. Return: 0 or -errno */
+int stopped_put_resumed(struct writer *writer);
+/** stopped_resumed() - that was committed */
+void stopped_resumed(struct writer *writer);
 
 /** recover_previous() - complete sessions, tails and figures of runs that ended unexpectedly. Return: 0 or -errno */
 int recover_previous(struct writer *writer);
