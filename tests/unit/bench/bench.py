@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 
 TESTS = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = "source.c"
@@ -15,8 +16,8 @@ PAGE = "docs/measurements/page.md"
 # what is done to a checkout of one commit, and what follows the commit's name
 ROWS = (
     ("as committed", None, "", ""),
-    ("changed", SOURCE, "changed", "-dirty"),
-    ("one more file", "other.c", "new", "-dirty"),
+    ("changed", SOURCE, "changed", f" with changes in {SOURCE}"),
+    ("one more file", "other.c", "new", " with changes in other.c"),
     ("a page that was written", PAGE, "figures", ""),
 )
 
@@ -54,11 +55,39 @@ def compare_test(bench):
         one.row("took", 4 if one.programs == "newer" else 2, "s")
 
     both = bench.Bench("newer", 3, None)
-    bench.compare(measure, both, "older")
+    bench.compare(types.SimpleNamespace(measure=measure), both, "older")
     rows = {row["what"]: (row["median"], row["n"]) for row in both.rows}
     wanted = {"took: older": (2, 3), "took: newer": (4, 3), "took: newer / older": (2, 3)}
     turns = ["older", "newer", "newer", "older", "older", "newer"]
     return [] if rows == wanted and asked == turns else [f"compared: {rows}, asked {asked}"]
+
+
+def conditions_test(bench):
+    """Conditions are compared one after the other, each with its own number of pairs, in turns that know that they are some."""
+    asked = []
+
+    def measure(one):
+        for name in ("a", "a.b"):
+            if one.only.search(name):
+                asked.append((one.programs, name, one.is_turn))
+
+    module = types.SimpleNamespace(measure=measure, conditions=lambda both: {"a": 1, "a.b": 2})
+    bench.compare(module, bench.Bench("newer", 3, None), "older")
+    wanted = [("older", "a", True), ("newer", "a", True)] + [(build, "a.b", True) for build in ("older", "newer", "newer", "older")]
+    return [] if asked == wanted else [f"conditions: {asked}"]
+
+
+def cases_test(bench):
+    """Results of an earlier run are kept for the same state alone, and it is told of which commit they are."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "cases")
+        bench.Cases(path, (1, 1), "state", "abc").results({"one": lambda lane: 1}, 1)
+        later = bench.Cases(path, (1, 1), "state", "def")
+        results = later.results({"one": lambda lane: 2, "two": lambda lane: 2}, 1)
+        other = bench.Cases(path, (1, 1), "another", "def")
+    found = results, later.told(), other.told()
+    wanted = {"one": 1, "two": 2}, ", 1 of 2 cases by an earlier run of commit abc", ""
+    return [] if found == wanted else [f"cases: {found}"]
 
 
 def main():
@@ -83,7 +112,7 @@ def main():
             wanted = git("/", "-c", f"safe.directory={directory}", "-C", directory, "rev-parse", "--short", "HEAD") + ending
             if bench.commit_of(directory) != wanted:
                 failed.append(f"{name}: {bench.commit_of(directory)!r}, not {wanted!r}")
-    failed += sums_test(bench) + compare_test(bench)
+    failed += sums_test(bench) + compare_test(bench) + conditions_test(bench) + cases_test(bench)
     with tempfile.TemporaryDirectory() as directory:
         if bench.commit_of(directory) != "":
             failed.append(f"no checkout: {bench.commit_of(directory)!r}")
