@@ -5,21 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "bpf/ops.h"
-
-/* Maximum number of living descendants; beyond it a process is shown only if it calls. */
-#define KIN_MAX 65536
-
-/* A living descendant: its parent's record has only its id, its own records have the rest. */
-struct kin {
-	uint32_t tgid;
-	struct process *process; /* a reference, for its name; NULL: it has no record yet */
-};
+#include "events/kin.h"
 
 struct host {
 	struct process_table *table;
-	ARRAY(struct kin) kin;
+	struct kin_table kin;
 };
 
 int host_new(struct process_table *table, struct host **ret_host)
@@ -38,46 +29,12 @@ void host_free(struct host *host)
 	if (!host)
 		return;
 	host_clear(host);
-	ARRAY_DONE(&host->kin);
 	free(host);
 }
 
 void host_clear(struct host *host)
 {
-	for (size_t i = 0; i < host->kin.n; i++)
-		(void)process_unref(host->kin.items[i].process);
-	host->kin.n = 0;
-}
-
-/* From the end: recent entries are searched most. */
-static struct kin *kin_find(const struct host *host, uint32_t tgid)
-{
-	for (size_t i = host->kin.n; i-- > 0;)
-		if (host->kin.items[i].tgid == tgid)
-			return &host->kin.items[i];
-	return NULL;
-}
-
-static void kin_add(struct host *host, uint32_t tgid)
-{
-	if (host->kin.n < KIN_MAX && !kin_find(host, tgid))
-		(void)ARRAY_PUSH(&host->kin,
-				 ((struct kin){ .tgid = tgid })); /* without memory the same as beyond KIN_MAX */
-}
-
-/* Replaces its process; NULL: it has ended. */
-static void kin_follow(struct host *host, uint32_t tgid, struct process *process)
-{
-	struct kin *kin = kin_find(host, tgid);
-
-	if (!kin)
-		return;
-	if (process)
-		(void)process_ref(process);
-	(void)process_unref(kin->process);
-	kin->process = process;
-	if (!process)
-		ARRAY_REMOVE_SWAP(&host->kin, (size_t)(kin - host->kin.items));
+	kin_clear(&host->kin);
 }
 
 /* Operation shown for each kind, 0: none. */
@@ -98,7 +55,7 @@ bool host_life(struct host *host, const struct life_record *life, uint64_t start
 		.exec_gen = life->exec_gen,
 		.flags = life->flags & LIFE_GUARDED ? PROCESS_GUARDED : 0,
 	};
-	bool is_kin = life->slot || life->flags & LIFE_NAMED || kin_find(host, life->tgid);
+	bool is_kin = life->slot || life->flags & LIFE_NAMED || kin_has(&host->kin, life->tgid);
 
 	if (!event.op || (!is_kin && life->type != RECORD_OOM))
 		return false;
@@ -106,11 +63,11 @@ bool host_life(struct host *host, const struct life_record *life, uint64_t start
 	event.process = process_table_take(host->table, &identity);
 	/* A program that replaced a traced one stays of interest. */
 	if (is_kin && life->type == RECORD_EXEC)
-		kin_add(host, life->tgid);
+		kin_add(&host->kin, life->tgid);
 	if (is_kin && life->type == RECORD_FORK)
-		kin_add(host, life->fork.child);
+		kin_add(&host->kin, life->fork.child);
 	if (event.process || life->type == RECORD_EXIT)
-		kin_follow(host, life->tgid, life->type == RECORD_EXIT ? NULL : event.process);
+		kin_follow(&host->kin, life->tgid, life->type == RECORD_EXIT ? NULL : event.process);
 	*ret_event = event;
 	return true;
 }

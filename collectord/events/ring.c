@@ -20,8 +20,12 @@
 #define DRAIN_SLOW_MS 100
 #define DRAIN_FAST_MS 20
 #define DRAIN_FAST_RATIO 0.05
-/* Maximum records of one turn: about 5 ms of work, so that clients have their share. */
-#define TURN_RECORDS 50000
+/*
+ * Maximum records of one turn, so that clients have their share: about 5 ms of work. A record of life takes from 2 us
+ * to 100 us or more, for an exec, whose libraries are looked for.
+ */
+#define TURN_CALLS 50000
+#define TURN_LIVES 250
 
 _Static_assert(sizeof(struct call_record) <= RING_MAP_RECORD_MAX && sizeof(struct life_record) <= RING_MAP_RECORD_MAX &&
 		       sizeof(struct file_record) <= RING_MAP_RECORD_MAX,
@@ -43,7 +47,8 @@ struct ring {
 	int life_level_fd; /* valid as long as its poll, unlike the map's own descriptor */
 	uint64_t ring_bytes;
 	uint64_t n_refused;
-	uint32_t left; /* records that this turn may still take */
+	uint32_t calls_left; /* records that this turn may still take */
+	uint32_t lives_left; /* the same, of life */
 	uint32_t period_ms;
 	int n_handles; /* open loop handles: closing the last frees */
 };
@@ -60,7 +65,7 @@ static int calls_sample(void *data, const void *record, size_t n)
 		ring->n_refused++;
 	else if (ring->sinks.on_file)
 		ring->sinks.on_file(file, ring->data);
-	return --ring->left == 0 ? -EAGAIN : 0; /* the record is taken; the rest waits for the next turn */
+	return --ring->calls_left == 0 ? -EAGAIN : 0; /* the record is taken; the rest waits for the next turn */
 }
 
 static int life_sample(void *data, const void *record, size_t n)
@@ -72,23 +77,31 @@ static int life_sample(void *data, const void *record, size_t n)
 		ring->sinks.on_life(life, ring->data);
 	else
 		ring->n_refused++;
-	return 0; /* few records, none of which may wait */
+	return --ring->lives_left == 0 ? -EAGAIN : 0; /* its descriptor stays readable */
 }
 
 static void period_set(struct ring *ring, uint32_t ms);
 
-static void turn(struct ring *ring)
+static void fetched(struct ring *ring, uint64_t calls_before)
 {
-	uint64_t before = ring_map_taken(ring->calls), bytes;
+	uint64_t bytes = ring_map_taken(ring->calls) - calls_before;
 
-	(void)ring_map_consume(ring->life, life_sample, ring);
-	ring->left = TURN_RECORDS;
-	(void)ring_map_consume(ring->calls, calls_sample, ring);
-	bytes = ring_map_taken(ring->calls) - before;
-	period_set(ring, ring->left == 0					       ? 1
+	period_set(ring, ring->calls_left == 0					       ? 1
 			 : (double)bytes > DRAIN_FAST_RATIO * (double)ring->ring_bytes ? DRAIN_FAST_MS
 										       : DRAIN_SLOW_MS);
 	ring->sinks.on_drained(ring->data);
+}
+
+static void turn(struct ring *ring)
+{
+	uint64_t before = ring_map_taken(ring->calls);
+
+	ring->lives_left = TURN_LIVES;
+	(void)ring_map_consume(ring->life, life_sample, ring);
+	ring->calls_left = TURN_CALLS;
+	while (ring_map_consume(ring->calls, calls_sample, ring) > 0)
+		; /* those that came meanwhile, too */
+	fetched(ring, before);
 }
 
 static void ring_timer_fired(uv_timer_t *timer)
@@ -124,9 +137,12 @@ static void calls_fired(uv_poll_t *poll, int status, int events)
 
 void ring_drain(struct ring *ring)
 {
-	do
-		turn(ring);
-	while (ring->left == 0);
+	uint64_t before = ring_map_taken(ring->calls);
+
+	ring->lives_left = ring->calls_left = UINT32_MAX;
+	(void)ring_map_consume(ring->life, life_sample, ring);
+	(void)ring_map_consume(ring->calls, calls_sample, ring);
+	fetched(ring, before);
 }
 
 uint64_t ring_refused(const struct ring *ring)

@@ -4,7 +4,7 @@
  *
  * A timer fetches call records, slowly while few come and faster while many do; the kernel half wakes us early when the
  * ring fills. Records of process life wake us at once and are always fetched first. One turn takes a limited number of
- * records.
+ * records of each ring; the loop serves others in between.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct ring_sinks {
  */
 int ring_open(uv_loop_t *loop, int calls_fd, int life_fd, uint64_t ring_bytes, const struct ring_sinks *sinks,
 	      void *data, struct ring **ret_ring);
-/** ring_drain() - fetch all records now, whatever the timer says */
+/** ring_drain() - fetch all records that are there now, whatever the timer says */
 void ring_drain(struct ring *ring);
 /** ring_refused() - number of undecodable records since open */
 uint64_t ring_refused(const struct ring *ring);

@@ -82,10 +82,10 @@ static int record_hand_over(const struct ring_map *map, size_t at, size_t n, rin
 int ring_map_consume(struct ring_map *map, ring_map_func func, void *data)
 {
 	const unsigned char *ring = map->memory + map->page_bytes;
-	unsigned long position = load(map->consumed);
+	unsigned long position = load(map->consumed), end = load((const unsigned long *)map->memory);
 	int n_records = 0, r = 0;
 
-	while (r >= 0 && position < load((const unsigned long *)map->memory)) {
+	while (r >= 0 && position < end) {
 		/* Headers are 8 bytes wide and aligned, so they are never split. */
 		const uint32_t *header = (const uint32_t *)(ring + (position & (map->bytes - 1)));
 		uint32_t length = __atomic_load_n(header, __ATOMIC_ACQUIRE), n;

@@ -23,7 +23,8 @@ struct ring_map;
 int ring_map_open(int fd, size_t bytes, struct ring_map **ret_map);
 void ring_map_close(struct ring_map *map);
 /**
- * ring_map_consume() - pass all records to the function, oldest first
+ * ring_map_consume() - pass all records that are there now to the function, oldest first; those that come meanwhile are
+ * left, so that a producer that is faster does not keep the caller
  * Return: number of records, or a negative result of the function: that record is taken, too
  */
 int ring_map_consume(struct ring_map *map, ring_map_func func, void *data);

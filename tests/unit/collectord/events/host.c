@@ -108,6 +108,43 @@ static void check_name(struct host *host, const struct process_table *table)
 	CHECK_INT_EQ("forgotten with its end", process_table_count(table), 0);
 }
 
+#define KIN_MANY 65536u
+#define KIN_ROUNDS 16
+
+/* As many descendants as are followed, each looked for again and again: in a list that would take minutes. */
+static void check_many(struct host *host, const struct process_table *table)
+{
+	struct host_event got;
+	size_t n_shown = 0;
+
+	for (uint32_t i = 1; i <= KIN_MANY; i++) {
+		const struct life_record fork = {
+			.type = RECORD_FORK, .tgid = CALLER, .slot = 7, .fork.child = 1000 + i
+		};
+
+		CHECK("many: fork", host_life(host, &fork, 0, &got));
+		(void)process_unref(got.process);
+	}
+	for (uint32_t i = 0; i < KIN_ROUNDS * KIN_MANY; i++) {
+		const struct life_record library = { .type = RECORD_LIBRARY, .tgid = 1001 + i % KIN_MANY };
+
+		CHECK("many: a library", !host_life(host, &library, 0, &got));
+	}
+	for (uint32_t i = 0; i <= KIN_MANY; i++) {
+		/* Every second one first: the places of others change meanwhile. */
+		uint32_t k = i < KIN_MANY / 2 ? 2 * i : 2 * i - KIN_MANY + 1;
+		const struct life_record exit = { .type = RECORD_EXIT, .tgid = 1001 + k, .exec_gen = 1 };
+
+		if (!host_life(host, &exit, 0, &got))
+			continue;
+		n_shown++;
+		(void)process_unref(got.process);
+		CHECK("many: ends once", !host_life(host, &exit, 0, &got));
+	}
+	CHECK_INT_EQ("many: each end is shown", n_shown, KIN_MANY);
+	CHECK_INT_EQ("many: and nobody is held", process_table_count(table), 0);
+}
+
 int main(void)
 {
 	struct life_record exec = { .type = RECORD_EXEC, .tgid = CHILD };
@@ -137,6 +174,7 @@ int main(void)
 	check_members(host, table);
 	host_clear(host);
 	check_name(host, table);
+	check_many(host, table);
 	host_free(host);
 	host_free(NULL);
 	process_table_free(table);
