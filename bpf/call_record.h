@@ -60,7 +60,7 @@ static __always_inline void record_fill(struct call_record *r, const struct thre
 	r->reason = end->reason;
 	r->depth = index;
 	r->flags = 0;
-	r->header_pad = 0;
+	r->share = 0;
 	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
 }
 

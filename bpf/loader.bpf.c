@@ -12,6 +12,7 @@
 #include "hold.h"
 #include "policy.h"
 #include "repeat.h"
+#include "shares.h"
 
 #define LINKS_MAX 8192	    /* objects in one process; a longer list is damaged */
 #define LINKS_FOLLOWED 2048 /* objects per change, before 5.17; the next change continues after them */
@@ -179,9 +180,15 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
 	const struct cred *cred = task->cred;
 	struct process_entry *entry;
 	struct file_identity file = {};
-	__u32 guardian = 0, hold_uid = 0;
+	__u32 guardian = 0, hold_uid = 0, uid = cred ? cred->uid.val : 0, guarded = 0, share;
 	struct life_record *r;
 
+	entry = bpf_map_lookup_elem(&processes, &tgid);
+	if (entry)
+		guarded = entry->is_guarded ? LIFE_GUARDED : 0;
+	share = share_take_life(uid, guarded, 0);
+	if (!share)
+		return 0;
 	if (wish && wish->flags & WISH_HOLD) {
 		guardian = wish->guardian;
 		hold_uid = wish->hold_uid;
@@ -191,18 +198,18 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
 		(void)bpf_find_vma(task, base, library_vma, &file, 0);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
-		counter_add(LOSS_LIFE_FULL, 1);
+		share_lose_life(uid, share);
 		return 0;
 	}
 	__builtin_memset(r, 0, sizeof(*r));
 	r->time_ns = bpf_ktime_get_ns();
+	r->share = share;
 	r->start_boot_ns = leader ? leader->start_boottime : 0;
 	r->library.base = base;
 	r->library.file = file;
 	r->tgid = tgid;
 	r->tid = task->pid;
-	r->uid = cred ? cred->uid.val : 0;
-	entry = bpf_map_lookup_elem(&processes, &tgid);
+	r->uid = uid;
 	if (entry) {
 		r->slot = entry->slot;
 		r->exec_gen = entry->exec_gen;

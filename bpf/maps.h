@@ -46,11 +46,12 @@ SHARED __u64 zero_unknown = 0;
 SHARED __u32 cells_high = 0;  /* highest index of a cell ever used */
 SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ring yet */
 /*
- * Number of entries in `waits`, `wakers` and `accounts_ended`: in all, and by user (shares.h). The daemon corrects
- * those of `waits` and subtracts the accounts that it has read.
+ * Number of entries in `waits`, `wakers` and `accounts_ended`, and of unread records on the ring `life`: in all, and by
+ * user (shares.h). The daemon corrects those of `waits`, and subtracts the accounts and records that it has read.
  */
-SHARED __u32 n_waits = 0, n_wakers = 0, n_accounts_ended = 0;
+SHARED __u32 n_waits = 0, n_wakers = 0, n_accounts_ended = 0, n_lives = 0;
 SHARED __u32 waits_of[USER_SHARES] = {}, wakers_of[USER_SHARES] = {}, accounts_ended_of[USER_SHARES] = {};
+SHARED __u32 lives_of[USER_SHARES] = {};
 SHARED struct path_budget path_budgets[USER_SHARES] = {};
 SHARED struct share_losses losses_of[USER_SHARES] = {};
 SHARED struct share_range subordinate = {}; /* set by the daemon */
@@ -455,8 +456,7 @@ SHARED struct {
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries,
-	       512 << 10); /* 5 000 records: 8 CPUs that only fork and exit fill it in a quarter of a second */
+	__uint(max_entries, LIFE_RING_BYTES);
 } life SEC(".maps");
 
 /* Atomic: on preemptible kernels another program may interrupt this one on the same CPU. */

@@ -175,7 +175,7 @@ int oom_kill(__u64 *ctx)
 	if (!is_traced(task, tgid) || !oom_is_first(tgid))
 		return 0;
 	pages = rss_pages(task);
-	r = life_new(task, RECORD_OOM);
+	r = life_new(task, RECORD_OOM, true);
 	if (!r)
 		return 0;
 	r->oom.rss_bytes = pages << page_shift;

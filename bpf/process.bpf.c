@@ -92,7 +92,7 @@ int process_exec(__u64 *ctx)
 	 * Reserved last, and returns at once if NULL: the verifier of 6.1 loses track of a record across other
 	 * conditions.
 	 */
-	r = life_new(task, RECORD_EXEC);
+	r = life_new(task, RECORD_EXEC, false);
 	if (!r)
 		return 0;
 	r->slot = slot;
@@ -127,7 +127,7 @@ int process_fork(__u64 *ctx)
 
 		(void)bpf_map_update_elem(&interpreters, &child_tgid, &copy, BPF_ANY);
 	}
-	r = life_new(parent, RECORD_FORK);
+	r = life_new(parent, RECORD_FORK, false);
 	if (!r) {
 		/* The daemon would not know which client to ask to resume it. */
 		wish = bpf_map_lookup_elem(&targets, &child_tgid);
@@ -192,7 +192,8 @@ int process_exit(__u64 *ctx)
 	named = is_named(tgid);
 	(void)bpf_map_delete_elem(&targets, &tgid);
 	(void)bpf_map_delete_elem(&interpreters, &tgid);
-	r = life_new(task, RECORD_EXIT);
+	/* Of processes that made calls there are no more than slots, until the daemon has read these records. */
+	r = life_new(task, RECORD_EXIT, slot != 0);
 	if (!r)
 		return 0;
 	r->slot = slot;

@@ -97,7 +97,7 @@ enum record_type {
 	__u16 slot;	/* 0: the process made no traced call */                                                       \
 	__u8 type;	/* enum record_type */                                                                         \
 	__u8 flags;	/* LIFE_* */                                                                                   \
-	__u32 header_pad;                                                                                              \
+	__u32 share;	/* of process life: share that the record takes, 1 + its index (shares.h); otherwise 0 */      \
 	char comm[RECORD_COMM_BYTES] /* of a call: of the thread, at its first call; otherwise of the process */
 
 struct record_header {
@@ -195,6 +195,10 @@ struct life_record {
 	};
 };
 _Static_assert(sizeof(struct life_record) == 112, "life_record is ABI between both halves");
+
+#define LIFE_RING_BYTES (512u << 10) /* 8 CPUs that only fork and exit fill it in a quarter of a second */
+#define LIFE_RING_HEAD 8u	     /* of each record */
+#define LIVES_MAX (LIFE_RING_BYTES / (unsigned int)(sizeof(struct life_record) + LIFE_RING_HEAD))
 
 #define LIFE_GUARDED 0x1u /* as PROCESS_GUARDED */
 #define LIFE_NAMED 0x2u	  /* a lease names the process or an ancestor of it */
@@ -457,11 +461,11 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
 
 /*
  * Entries that were refused since the share was full: waits without a row, waits whose waker has no entry, threads
- * without their final account. And paths that were not sent: since the share of the ring was used up, or for any other
- * reason.
+ * without their final account. Records of process life that found no room in the share, or on the ring. And paths that
+ * were not sent: since the share of the ring was used up, or for any other reason.
  */
 struct share_losses {
-	__u64 waits, wakers, accounts, paths;
+	__u64 waits, wakers, accounts, lives, paths;
 	__u32 uid; /* the last user that was refused one */
 	__u32 pad;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Shares of users in the maps `waits`, `wakers` and `accounts_ended`: one user's threads leave places for other users,
- * however many they are. Checked only when an entry is added; a wait of an existing row, or of an existing waker, costs
- * nothing more.
+ * Shares of users in the maps `waits`, `wakers` and `accounts_ended`, and of the unread records on the ring `life`: one
+ * user's processes and threads leave places for other users, however many they are. Checked only when an entry is
+ * added; a wait of an existing row, or of an existing waker, costs nothing more.
  *
  * A user may have at most SHARE_OF_FREE times as many entries as are free: three quarters of a map while no other user
  * has any, and each user who comes later finds some free. A row and an account count for the user of the process in
- * their slot, a waker for its own user. Several CPUs that add entries at the same moment may exceed a share by one
- * entry each.
+ * their slot, a waker and a record for their own user. Several CPUs that add entries at the same moment may exceed a
+ * share by one entry each.
  *
  * A person can run processes with thousands of user ids: subordinate ones. These have one share together, and so have
  * processes that belong to no user (share_user()). So one person has two shares, and others find at least a sixteenth
@@ -90,6 +90,34 @@ static __always_inline void share_give_account(__u32 share)
 {
 	__sync_fetch_and_add(&accounts_ended_of[share & (USER_SHARES - 1)], -1);
 	__sync_fetch_and_add(&n_accounts_ended, -1);
+}
+
+/*
+ * share_take_life() - whether there is room for another record of a user on the ring `life`; if so, the record is
+ * counted, else its loss
+ * @flags: LIFE_GUARDED, or 0
+ * @is_kept: the record has room whatever its user's share
+ * Return: share of the record, 1 + its index; 0: no room
+ */
+VERIFIED_ALONE __u32 share_take_life(__u32 uid, __u32 flags, __u32 is_kept)
+{
+	__u32 share = share_index(uid, flags), *n_own = &lives_of[share];
+
+	if (!is_kept && !share_has_room(uid, *n_own, n_lives, LIVES_MAX, &losses_of[uid & (USER_SHARES - 1)].lives))
+		return 0;
+	__sync_fetch_and_add(n_own, 1);
+	__sync_fetch_and_add(&n_lives, 1);
+	return share + 1;
+}
+
+/* There is no record after all: the ring is full. */
+VERIFIED_ALONE int share_lose_life(__u32 uid, __u32 share)
+{
+	__sync_fetch_and_add(&lives_of[(share - 1) & (USER_SHARES - 1)], -1);
+	__sync_fetch_and_add(&n_lives, -1);
+	losses_of[uid & (USER_SHARES - 1)].uid = uid;
+	__sync_fetch_and_add(&losses_of[uid & (USER_SHARES - 1)].lives, 1);
+	return 0;
 }
 
 static const struct waker_state waker_none = {};

@@ -97,6 +97,7 @@ static void source_life(const struct life_record *life, void *data)
 		return;
 	}
 
+	probe_set_life_taken(c->probes, life);
 	host_tell(c, life);
 	switch ((enum record_type)life->type) {
 	case RECORD_FORK:

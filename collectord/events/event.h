@@ -19,7 +19,7 @@ struct op;
 #define MEASURED(class) ((uint16_t)(1u << (class)))
 
 struct event {
-	/* One of the two (event_header() relies on it); .slot and .header_pad are unused after the source. */
+	/* One of the two (event_header() relies on it); .slot and .share are unused after the source. */
 	const struct call_record *call;
 	const struct life_record *life; /* an event of the host */
 	struct process *process;	/* borrowed: a part that keeps it takes a reference */

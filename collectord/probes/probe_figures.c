@@ -215,6 +215,14 @@ int probe_set_slot_release(struct probe_set *set, uint32_t slot)
 	return r;
 }
 
+void probe_set_life_taken(struct probe_set *set, const struct life_record *life)
+{
+	if (!life->share)
+		return;
+	(void)__atomic_fetch_sub(&set->bpf->bss->lives_of[(life->share - 1) % USER_SHARES], 1, __ATOMIC_RELAXED);
+	(void)__atomic_fetch_sub(&set->bpf->bss->n_lives, 1, __ATOMIC_RELAXED);
+}
+
 void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUNT])
 {
 	uint32_t i;

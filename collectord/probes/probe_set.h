@@ -147,6 +147,8 @@ int probe_set_slot_release(struct probe_set *set, uint32_t slot);
 int probe_set_interpreter_note(struct probe_set *set, uint32_t tgid, const struct interpreter *interpreter);
 /** probe_set_interpreter() - get it as noted for the process, or for its parent. Return: 0; -ENOENT; -errno */
 int probe_set_interpreter(const struct probe_set *set, uint32_t tgid, struct interpreter *ret);
+/** probe_set_life_taken() - a record of process life was read: its share of the ring has room for another one */
+void probe_set_life_taken(struct probe_set *set, const struct life_record *life);
 /** probe_set_losses() - totals since open, without losses of one user alone */
 void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUNT]);
 /** probe_set_user_losses() - add the totals that concern one user alone, @uid; UINT32_MAX: of all users */

@@ -129,6 +129,7 @@ void probe_set_user_losses(const struct probe_set *set, uint32_t uid, uint64_t l
 		losses[LOSS_WAITS] += __atomic_load_n(&of->waits, __ATOMIC_RELAXED);
 		losses[LOSS_WAKERS] += __atomic_load_n(&of->wakers, __ATOMIC_RELAXED);
 		losses[LOSS_ACCOUNTS] += __atomic_load_n(&of->accounts, __ATOMIC_RELAXED);
+		losses[LOSS_LIFE_FULL] += __atomic_load_n(&of->lives, __ATOMIC_RELAXED);
 		losses[LOSS_PATHS] += __atomic_load_n(&of->paths, __ATOMIC_RELAXED);
 	}
 }
@@ -152,6 +153,7 @@ void probe_set_user_losses_take(struct probe_set *set, probe_user_loss_func func
 		loss_take(of->uid, LOSS_WAITS, &of->waits, &taken->waits, func, data);
 		loss_take(of->uid, LOSS_WAKERS, &of->wakers, &taken->wakers, func, data);
 		loss_take(of->uid, LOSS_ACCOUNTS, &of->accounts, &taken->accounts, func, data);
+		loss_take(of->uid, LOSS_LIFE_FULL, &of->lives, &taken->lives, func, data);
 		loss_take(of->uid, LOSS_PATHS, &of->paths, &taken->paths, func, data);
 	}
 }

@@ -22,6 +22,7 @@
 
 /* Of one row: what the kernel half told of its child. */
 struct told {
+	struct probe_set *set;
 	pid_t pid;
 	unsigned int n_libraries, n_held;
 	bool has_base;
@@ -34,6 +35,7 @@ static int on_life(void *context, void *data, size_t bytes)
 	const struct life_record *life = data;
 	struct told *told = context;
 
+	probe_set_life_taken(told->set, life);
 	if (bytes != sizeof(*life) || life->type != RECORD_LIBRARY || life->tgid != (uint32_t)told->pid)
 		return 0;
 	told->n_libraries++;
@@ -293,7 +295,7 @@ static void tree_start(struct tree *tree, const struct row *row, struct told *to
 	if (tree->second == 0)
 		second_main(row, &tree->pipes);
 	tree->pids = pids_take(&tree->pipes);
-	*told = (struct told){ .pid = tree->pids.child };
+	*told = (struct told){ .set = told->set, .pid = tree->pids.child };
 }
 
 static void tree_end(struct tree *tree)
@@ -426,6 +428,7 @@ int main(int argc, char **argv)
 		CHECK_SKIP("this C library has no _dl_debug_state");
 	rig_open_bare(&rig, rig_back_end(argc, argv), 0);
 	library_copy(argv[2], directory, sizeof(directory));
+	told.set = rig.set;
 	ring = ring_buffer__new(probe_set_life_fd(rig.set), on_life, &told, NULL);
 	CHECK("ring", ring != NULL);
 	CHECK_INT_EQ("loader", probe_set_attach_loader(rig.set, fd, offset, delta, &loader), 0);

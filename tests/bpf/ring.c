@@ -18,6 +18,7 @@
 #define TURNS 100
 
 struct reader {
+	struct probe_set *set;
 	size_t n_lives, n_fed;
 	bool is_fed; /* another process begins and ends for each record */
 };
@@ -35,7 +36,7 @@ static void life_seen(const struct life_record *life, void *data)
 {
 	struct reader *reader = data;
 
-	(void)life;
+	probe_set_life_taken(reader->set, life);
 	reader->n_lives++;
 	if (!reader->is_fed || reader->n_fed == FAR_MORE)
 		return;
@@ -63,10 +64,10 @@ static void children_live(size_t n)
 static void check_drain(struct ring *ring, struct reader *reader)
 {
 	children_live(FEW);
-	*reader = (struct reader){ .is_fed = true };
+	*reader = (struct reader){ .set = reader->set, .is_fed = true };
 	ring_drain(ring);
 	CHECK_INT_EQ("drain: what was there", reader->n_lives, 2 * FEW);
-	*reader = (struct reader){ .is_fed = false };
+	*reader = (struct reader){ .set = reader->set, .is_fed = false };
 	ring_drain(ring);
 	CHECK_INT_EQ("drain: and what came meanwhile", reader->n_lives, 4 * FEW);
 }
@@ -75,7 +76,7 @@ static void check_drain(struct ring *ring, struct reader *reader)
 static void check_turns(uv_loop_t *loop, struct ring *ring, struct reader *reader)
 {
 	children_live(MANY / 2);
-	*reader = (struct reader){ .is_fed = true };
+	*reader = (struct reader){ .set = reader->set, .is_fed = true };
 	for (size_t i = 0; i < TURNS_FED; i++) {
 		size_t before = reader->n_lives;
 
@@ -99,6 +100,7 @@ int main(int argc, char **argv)
 	struct rig rig;
 
 	rig_open(&rig, rig_back_end(argc, argv), 0);
+	reader.set = rig.set;
 	CHECK_INT_EQ("loop", uv_loop_init(&loop), 0);
 	CHECK_INT_EQ("ring",
 		     ring_open(&loop, probe_set_calls_fd(rig.set), probe_set_life_fd(rig.set), 1 << 20, &sinks, &reader,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Places for waits, wakers and accounts of ended threads are shared between users: however many the threads of one user
- * take, there are some for the threads of another user. What comes too late for a slot is told to nobody.
+ * Places for waits, wakers, accounts of ended threads and records of process life are shared between users: however
+ * many the threads and processes of one user take, there are some for those of another user. What comes too late for a
+ * slot is told to nobody.
  */
+#include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -30,8 +32,9 @@ static const struct timespec moment = { .tv_nsec = MOMENT_NS };
 #define WAITS_SHARE (WAITS_MAX * 3 / 4)
 #define WAKERS_SHARE (WAKERS_MAX * 3 / 4)
 #define ACCOUNTS_SHARE (ACCOUNTS_ENDED * 3 / 4)
+#define LIVES_SHARE (LIVES_MAX * 3 / 4)
 
-static const enum loss_reason lost_kinds[] = { LOSS_WAITS, LOSS_WAKERS, LOSS_ACCOUNTS };
+static const enum loss_reason lost_kinds[] = { LOSS_WAITS, LOSS_WAKERS, LOSS_ACCOUNTS, LOSS_LIFE_FULL };
 
 /* ---- waits ---- */
 
@@ -404,6 +407,91 @@ static void check_accounts(struct rig *rig)
 	slots_release(rig);
 }
 
+/* ---- records of process life ---- */
+
+#define LIVES_MANY 2500 /* processes, of each a fork and an exit: more than there is room for */
+#define LIVES_FEW 50
+
+struct family {
+	uint32_t uid;
+	size_t n_children;
+	bool calls; /* at the end */
+};
+
+static int family_run(void *data)
+{
+	const struct family *family = data;
+
+	become(family->uid);
+	for (size_t i = 0; i < family->n_children; i++) {
+		pid_t pid = vfork();
+
+		if (pid == 0)
+			_exit(0);
+		(void)waitpid(pid, NULL, 0);
+	}
+	return family->calls ? subject_empty() : 0;
+}
+
+struct lives {
+	struct probe_set *set;
+	size_t of_crowd;
+	size_t forks, exits; /* of others */
+	uint32_t caller;     /* the last process that had made a call and ended */
+};
+
+static int life_note(void *context, void *data, size_t bytes)
+{
+	struct lives *lives = context;
+	const struct life_record *life = data;
+
+	(void)bytes;
+	probe_set_life_taken(lives->set, life);
+	lives->of_crowd += life->uid == CROWD_UID;
+	lives->forks += life->uid != CROWD_UID && life->type == RECORD_FORK;
+	lives->exits += life->uid != CROWD_UID && life->type == RECORD_EXIT;
+	if (life->type == RECORD_EXIT && life->slot)
+		lives->caller = life->tgid;
+	return 0;
+}
+
+static void lives_read(struct ring_buffer *ring, struct lives *lives)
+{
+	*lives = (struct lives){ .set = lives->set };
+	(void)ring_buffer__consume(ring);
+}
+
+static void check_lives(struct rig *rig)
+{
+	static struct family many = { CROWD_UID, LIVES_MANY, false }, few = { CROWD_UID, LIVES_FEW, false },
+			     caller = { CROWD_UID, 0, true }, others = { 0, LIVES_FEW, false };
+	uint64_t lost = lost_by(rig, CROWD_UID, LOSS_LIFE_FULL), lost_of_others = lost_by(rig, 0, LOSS_LIFE_FULL);
+	struct lives lives = { .set = rig->set };
+	struct ring_buffer *ring = ring_buffer__new(probe_set_life_fd(rig->set), life_note, &lives, NULL);
+	pid_t pid;
+
+	lives_read(ring, &lives); /* of the checks before */
+	CHECK_INT_EQ("many", rig_child(rig, family_run, &many, NULL), 0);
+	CHECK_INT_EQ("another user's", rig_child(rig, family_run, &others, NULL), 0);
+	CHECK_INT_EQ("one that called", rig_child(rig, family_run, &caller, &pid), 0);
+	lives_read(ring, &lives);
+	CHECK_INT_IN("a share of the records", lives.of_crowd, LIVES_SHARE, LIVES_SHARE + RACES);
+	CHECK_INT_EQ("the rest is lost", lost_by(rig, CROWD_UID, LOSS_LIFE_FULL) - lost,
+		     2 * LIVES_MANY + 2 - lives.of_crowd);
+	CHECK_INT_EQ("each fork of the other user's is there", lives.forks, LIVES_FEW);
+	CHECK_INT_EQ("and each exit", lives.exits, LIVES_FEW + 1);
+	CHECK_INT_EQ("none is lost", lost_by(rig, 0, LOSS_LIFE_FULL), lost_of_others);
+	CHECK_INT_EQ("the end of one that called is there", lives.caller, pid);
+
+	lost = lost_by(rig, CROWD_UID, LOSS_LIFE_FULL);
+	CHECK_INT_EQ("after a reading", rig_child(rig, family_run, &few, NULL), 0);
+	lives_read(ring, &lives);
+	CHECK_INT_EQ("each is there", lives.of_crowd, 2 * LIVES_FEW + 1);
+	CHECK_INT_EQ("none is lost any more", lost_by(rig, CROWD_UID, LOSS_LIFE_FULL), lost);
+	ring_buffer__free(ring);
+	slots_release(rig);
+}
+
 /* ---- a slot that belongs to another process by now ---- */
 
 static struct rig *the_rig;
@@ -447,6 +535,7 @@ int main(int argc, char **argv)
 	check_wakers(&rig); /* the places of those that ended are free again */
 	check_waits(&rig);
 	check_accounts(&rig);
+	check_lives(&rig);
 	check_losses(&rig);
 	check_many_ids(&rig);
 	check_late(&rig);
