@@ -125,6 +125,22 @@ static bool capture_is_watched(const struct capture *c)
 	return !c->leases || lease_set_count(c->leases) > 0;
 }
 
+/* Records of ends may have been lost: see who is gone, for so long that most parents have waited for their children. */
+#define ENDS_LOOK_NS (60 * NSEC_PER_SEC)
+
+static void lost_ends_look(struct capture *c)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (discover_second(&c->discover))
+		c->ends_look_until_ns = now_ns + ENDS_LOOK_NS;
+	if (now_ns >= c->ends_look_until_ns)
+		return;
+	host_look(c->host);
+	if (lease_set_look(c->leases))
+		c->events.exited(c->data);
+}
+
 static void source_second(void *data)
 {
 	struct capture *c = data;
@@ -133,7 +149,7 @@ static void source_second(void *data)
 	if (c->host && !capture_is_watched(c))
 		host_clear(c->host);
 	c->events.second(capture_is_watched(c), c->data);
-	discover_second(&c->discover);
+	lost_ends_look(c);
 }
 
 static const struct source_sinks source_sinks = {

@@ -66,6 +66,7 @@ struct capture {
 	struct graces graces;
 	struct host *host;
 	uint64_t settled_ns;
+	uint64_t ends_look_until_ns;
 };
 
 struct capture_wish {

@@ -2,6 +2,7 @@
 #include "events/host.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,16 @@ void host_free(struct host *host)
 void host_clear(struct host *host)
 {
 	kin_clear(&host->kin);
+}
+
+static bool has_ended(uint32_t tgid)
+{
+	return kill((pid_t)tgid, 0) < 0 && errno == ESRCH;
+}
+
+void host_look(struct host *host)
+{
+	kin_forget(&host->kin, has_ended);
 }
 
 /* Operation shown for each kind, 0: none. */

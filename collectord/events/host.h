@@ -33,6 +33,8 @@ int host_new(struct process_table *table, struct host **ret_host);
 void host_free(struct host *host);
 /** host_clear() - forget all descendants, after the last lease has ended */
 void host_clear(struct host *host);
+/** host_look() - forget the descendants that are gone: records of their ends may have been lost */
+void host_look(struct host *host);
 /**
  * host_life() - convert a record of life; every record is passed to it, in order
  * @start_unix_ns: wall-clock time of the record's start_boot_ns

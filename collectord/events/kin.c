@@ -96,6 +96,16 @@ void kin_follow(struct kin_table *table, uint32_t tgid, struct process *process)
 	kin->process = process;
 }
 
+void kin_forget(struct kin_table *table, bool (*is_gone)(uint32_t tgid))
+{
+	for (size_t i = 0; i < table->n_places;) {
+		if (table->places[i].tgid && is_gone(table->places[i].tgid))
+			kin_remove(table, i); /* another one may be here now */
+		else
+			i++;
+	}
+}
+
 void kin_clear(struct kin_table *table)
 {
 	for (size_t i = 0; i < table->n_places; i++)

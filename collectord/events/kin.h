@@ -33,5 +33,7 @@ bool kin_has(const struct kin_table *table, uint32_t tgid);
 void kin_add(struct kin_table *table, uint32_t tgid);
 /** kin_follow() - replace the process of an entry, if there is one; @process: takes a reference; NULL: it has ended */
 void kin_follow(struct kin_table *table, uint32_t tgid, struct process *process);
+/** kin_forget() - remove each entry for which @is_gone returns true */
+void kin_forget(struct kin_table *table, bool (*is_gone)(uint32_t tgid));
 /** kin_clear() - remove all, and release the memory */
 void kin_clear(struct kin_table *table);

@@ -12,8 +12,10 @@
 #include "probes/mapping_watch.h"
 #include "probes/target.h"
 #include "procs/owner.h"
-#include "procs/process_list.h"
 #include "procs/procfs.h"
+
+/* Of each second, for a scan of all processes: 3 % of a CPU, some hundreds of processes, one at least. */
+#define LOOK_ALL_NS (30 * NSEC_PER_MSEC)
 
 /* A mapping of any process: only captured processes are examined. The loader has reported most mappings already. */
 static void mapping_seen(const struct mapping_seen *seen, void *data)
@@ -108,33 +110,51 @@ int discover_open(struct discover *d, struct probe_set *probes, struct target_se
 	return 0;
 }
 
-/* Records of processes and their libraries were lost: scan all processes. */
+/*
+ * Records of processes and their libraries were lost: scan all processes, in parts. Losses meanwhile lead to another
+ * scan after this one.
+ */
 static void lost_processes_look(struct discover *d)
 {
-	process_list list = { .items = NULL };
+	uint64_t until_ns = clock_now_ns() + LOOK_ALL_NS;
+	struct listed_process process;
 
-	d->must_look = false;
-	(void)process_list_read(d->proc_fd, &list); /* use the processes found before an error */
-	for (size_t i = 0; i < list.n; i++)
-		if (lease_set_covers(d->leases, list.items[i].pid, list.items[i].uid))
-			(void)target_set_scan(d->targets, list.items[i].pid, 0, NULL, NULL);
-	ARRAY_DONE(&list);
+	if (!d->look_all.dir) {
+		if (!d->must_look || process_walk_begin(&d->look_all, d->proc_fd) < 0)
+			return;
+		d->must_look = false;
+	}
+	/* At an error the processes found before it are scanned. */
+	while (process_walk_next(&d->look_all, &process) > 0) {
+		if (lease_set_covers(d->leases, process.pid, process.uid))
+			(void)target_set_scan(d->targets, process.pid, 0, NULL, NULL);
+		if (clock_now_ns() >= until_ns)
+			return;
+	}
 }
 
-void discover_second(struct discover *d)
+static uint64_t lives_lost(const struct discover *d)
 {
 	uint64_t losses[LOSS_COUNT];
 
-	if (!d->targets)
-		return;
 	probe_set_losses(d->probes, losses);
-	d->must_look |= losses[LOSS_LIFE_FULL] != d->life_full;
-	d->life_full = losses[LOSS_LIFE_FULL];
-	if (d->must_look)
-		lost_processes_look(d);
+	probe_set_user_losses(d->probes, UINT32_MAX, losses);
+	return losses[LOSS_LIFE_FULL];
+}
+
+bool discover_second(struct discover *d)
+{
+	uint64_t before = d->life_full;
+
+	if (!d->targets)
+		return false;
+	d->life_full = lives_lost(d);
+	d->must_look |= d->life_full != before;
+	lost_processes_look(d);
 	if (d->look)
 		(void)mapping_look_again(d->look, clock_now_ns(), mapping_changed, d);
 	target_set_second(d->targets);
+	return d->life_full != before;
 }
 
 void discover_close(struct discover *d)
@@ -146,6 +166,7 @@ void discover_close(struct discover *d)
 	if (!d->targets)
 		return;
 	lease_set_watch(d->leases, NULL, NULL);
+	process_walk_end(&d->look_all);
 	closep(&d->proc_fd);
 	d->targets = NULL;
 }

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "procs/process_list.h"
+
 struct lease_set;
 struct mapping_look;
 struct mapping_watch;
@@ -23,8 +25,9 @@ struct discover {
 	int mappings_error;		/* why `mappings` is NULL, negative errno */
 	struct mapping_look *look;	/* used instead of `mappings`; or NULL */
 	uint64_t life_full;		/* number of lost life records at the last check */
+	struct process_walk look_all;	/* the scan of all processes that has begun, if one has */
 	int proc_fd;			/* valid while targets is set */
-	bool must_look;			/* records were lost: scan all processes */
+	bool must_look;			/* records were lost: scan all processes, from the first one */
 };
 
 /** discover_prepare() - open what needs a privilege that is dropped before the probes are loaded */
@@ -32,7 +35,8 @@ void discover_prepare(struct discover *discover, uv_loop_t *loop);
 /** discover_open() - start. Return: 0 or -errno; reports of mappings are optional */
 int discover_open(struct discover *discover, struct probe_set *probes, struct target_set *targets,
 		  struct lease_set *leases);
-/** discover_second() - to be called once a second */
-void discover_second(struct discover *discover);
+/** discover_second() - to be called once a second. Return: whether records of process life were lost since the last
+ * call */
+bool discover_second(struct discover *discover);
 /** discover_close() - stop; call before closing the targets. Allowed if it was never opened or prepared */
 void discover_close(struct discover *discover);

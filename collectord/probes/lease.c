@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 
 #include "base/array.h"
 #include "base/log.h"
@@ -343,4 +344,24 @@ void lease_set_exit(struct lease_set *set, uint32_t tgid, uint64_t start_boot_ns
 			}
 	}
 	(void)probe_set_target_remove(set->probes, tgid); /* fails if the kernel half removed it at exit */
+}
+
+size_t lease_set_look(struct lease_set *set)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->leases.n; i++) {
+		const struct lease *lease = set->leases.items[i];
+
+		for (size_t k = lease->pids.n; k-- > 0;) {
+			uint32_t tgid = lease->pids.items[k];
+
+			if (kill((pid_t)tgid, 0) == 0 || errno != ESRCH)
+				continue;
+			lease_set_exit(set, tgid,
+				       0); /* when it started is not known; the end of one that called is told */
+			n++;
+		}
+	}
+	return n;
 }

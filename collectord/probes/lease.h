@@ -76,3 +76,6 @@ int lease_follow(struct lease_set *leases, struct lease *lease, uint32_t tgid);
 void lease_set_fork(struct lease_set *leases, uint32_t parent, uint32_t child);
 /** lease_set_exit() - a process is gone: it stays covered, but a later one with its pid is not */
 void lease_set_exit(struct lease_set *leases, uint32_t tgid, uint64_t start_boot_ns);
+/** lease_set_look() - note the named processes that are gone: records of their ends may have been lost. Return: how
+ * many */
+size_t lease_set_look(struct lease_set *leases);

@@ -25,13 +25,11 @@ static int listed_process_look(int proc_fd, uint32_t pid, struct listed_process 
 	return 1;
 }
 
-int process_list_read(int proc_fd, process_list *list)
+int process_walk_begin(struct process_walk *walk, int proc_fd)
 {
 	CLEANUP(closep)
 	int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* with a position of its own */
-	CLEANUP(closedirp) DIR *dir = NULL;
-	struct dirent *entry;
-	int r = 0;
+	DIR *dir;
 
 	if (fd < 0)
 		return -errno;
@@ -39,17 +37,43 @@ int process_list_read(int proc_fd, process_list *list)
 	if (!dir)
 		return -errno;
 	(void)TAKE_FD(fd);
-	while (r == 0) {
-		struct listed_process process;
+	*walk = (struct process_walk){ .dir = dir, .proc_fd = proc_fd };
+	return 0;
+}
+
+int process_walk_next(struct process_walk *walk, struct listed_process *ret_process)
+{
+	for (;;) {
+		const struct dirent *entry;
 		uint64_t pid;
+		int r;
 
 		errno = 0;
-		entry = readdir(dir);
-		if (!entry)
-			return -errno;
+		entry = readdir(walk->dir);
+		if (!entry) {
+			r = -errno;
+			process_walk_end(walk);
+			return r;
+		}
 		if (parse_u64(entry->d_name, UINT32_MAX, &pid) == 0 &&
-		    listed_process_look(proc_fd, (uint32_t)pid, &process))
-			r = ARRAY_PUSH(list, process);
+		    listed_process_look(walk->proc_fd, (uint32_t)pid, ret_process))
+			return 1;
 	}
+}
+
+void process_walk_end(struct process_walk *walk)
+{
+	closedirp(&walk->dir);
+	walk->dir = NULL;
+}
+
+int process_list_read(int proc_fd, process_list *list)
+{
+	CLEANUP(process_walk_end) struct process_walk walk = { .dir = NULL };
+	struct listed_process process;
+	int r = process_walk_begin(&walk, proc_fd);
+
+	while (r >= 0 && (r = process_walk_next(&walk, &process)) > 0)
+		r = ARRAY_PUSH(list, process);
 	return r;
 }

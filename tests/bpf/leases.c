@@ -156,6 +156,28 @@ static bool is_by_owner(size_t i)
 	return false;
 }
 
+/* The record of an end was lost: the lease ends nevertheless. */
+static void check_gone(struct lease_set *set)
+{
+	uint32_t pid = (uint32_t)fork();
+	const struct lease_wish wish = { .pids = &pid, .n_pids = 1 };
+	struct lease *lease = NULL;
+
+	if (pid == 0)
+		for (;;)
+			(void)pause();
+	CHECK_INT_EQ("gone", lease_add(set, &wish, &lease), 0);
+	CHECK_INT_EQ("gone: not yet", lease_set_look(set), 0);
+	CHECK("gone: not over", !lease_is_over(lease));
+	(void)kill((pid_t)pid, SIGKILL);
+	(void)waitpid((pid_t)pid, NULL, 0);
+	CHECK_INT_EQ("gone: seen", lease_set_look(set), 1);
+	CHECK("gone: over", lease_is_over(lease));
+	CHECK("gone: covered all the same", lease_covers(lease, pid, UINT32_MAX, 0));
+	CHECK_INT_EQ("gone: seen once", lease_set_look(set), 0);
+	lease_remove(set, lease);
+}
+
 int main(int argc, char **argv)
 {
 	enum probe_back_end back_end = rig_back_end(argc, argv);
@@ -183,6 +205,7 @@ int main(int argc, char **argv)
 			lease_remove(set, leases[k]);
 		CHECK_INT_EQ(cases[i].name, lease_set_count(set), 0);
 	}
+	check_gone(set);
 	lease_set_free(set);
 	ring_buffer__free(ring);
 	rig_close(&rig);

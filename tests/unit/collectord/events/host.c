@@ -3,7 +3,10 @@
 #include "events/host.h"
 
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "bpf/ops.h"
 #include "tests/support/check.h"
@@ -108,6 +111,48 @@ static void check_name(struct host *host, const struct process_table *table)
 	CHECK_INT_EQ("forgotten with its end", process_table_count(table), 0);
 }
 
+/* A process that has ended, without a record of it. */
+static uint32_t gone_pid(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	(void)waitpid(pid, NULL, 0);
+	return (uint32_t)pid;
+}
+
+static void check_look(struct host *host)
+{
+	const struct {
+		const char *name;
+		uint32_t tgid;
+		bool is_kin;
+	} children[] = { { "goes on", (uint32_t)getpid(), true },
+			 { "has ended", gone_pid(), false },
+			 { "has ended, too", gone_pid(), false },
+			 { "its parent", (uint32_t)getppid(), true } };
+	struct host_event got;
+
+	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+		const struct life_record fork = {
+			.type = RECORD_FORK, .tgid = CALLER, .slot = 7, .fork.child = children[i].tgid
+		};
+
+		CHECK(children[i].name, host_life(host, &fork, 0, &got));
+		(void)process_unref(got.process);
+	}
+	host_look(host);
+	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+		const struct life_record exit = { .type = RECORD_EXIT, .tgid = children[i].tgid };
+		bool is_shown = host_life(host, &exit, 0, &got);
+
+		CHECK_INT_EQ(children[i].name, is_shown, children[i].is_kin);
+		if (is_shown)
+			(void)process_unref(got.process);
+	}
+}
+
 #define KIN_MANY 65536u
 #define KIN_ROUNDS 16
 
@@ -174,6 +219,7 @@ int main(void)
 	check_members(host, table);
 	host_clear(host);
 	check_name(host, table);
+	check_look(host);
 	check_many(host, table);
 	host_free(host);
 	host_free(NULL);

@@ -105,6 +105,31 @@ static void test_directory(void)
 	(void)nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* A walk goes on where it was left, and ends once. */
+static void test_walk(void)
+{
+	CLEANUP(closep) int proc_fd = procfs_open();
+	struct process_walk walk = { .dir = NULL };
+	struct listed_process process, former = { .pid = 0 };
+	size_t n_own = 0;
+	int r;
+
+	CHECK_INT_EQ("walk: closed", process_walk_begin(&walk, -1), -EBADF);
+	CHECK_INT_EQ("walk", process_walk_begin(&walk, proc_fd), 0);
+	while ((r = process_walk_next(&walk, &process)) > 0) {
+		CHECK("walk: each once", process.pid > former.pid);
+		former = process;
+		n_own += process.pid == (uint32_t)getpid();
+	}
+	CHECK_INT_EQ("walk: the end", r, 0);
+	CHECK("walk: ended", !walk.dir);
+	CHECK_INT_EQ("walk: this process", n_own, 1);
+	CHECK_INT_EQ("walk: again", process_walk_begin(&walk, proc_fd), 0);
+	CHECK_INT_EQ("walk: the first", process_walk_next(&walk, &process), 1);
+	process_walk_end(&walk);
+	process_walk_end(&walk);
+}
+
 static void test_errors(void)
 {
 	CLEANUP(closep) int file_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -134,6 +159,7 @@ int main(void)
 {
 	test_directory();
 	test_errors();
+	test_walk();
 	test_this_machine();
 	return check_result();
 }
