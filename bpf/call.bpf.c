@@ -51,6 +51,7 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 	s->gone_ns = 0;
 	s->tgid = tgid;
 	s->uid = cred->uid.val;
+	WRITE_ONCE(slot_shares[slot & (PROCESS_SLOTS - 1)], share_claim(cred->uid.val));
 	s->exec_gen = entry->exec_gen;
 	s->flags = entry->is_guarded || !credentials_are_own(task) ? PROCESS_GUARDED : 0;
 	s->exit_code = 0;

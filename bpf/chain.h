@@ -195,7 +195,7 @@ VERIFIED_ALONE int chain_serve(__u32 slot, __u32 tgid, __u64 from_ns, __u32 hop)
 		meanwhile_count(w, slot, from_ns, waker->sched_info.run_delay);
 		w->hop = hop;
 	} else {
-		w = waker_add(tid, cred->uid.val);
+		w = waker_add(tid, slot);
 		if (!w)
 			return 0;
 		w->hop = hop;

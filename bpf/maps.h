@@ -54,7 +54,9 @@ SHARED __u32 waits_of[USER_SHARES] = {}, wakers_of[USER_SHARES] = {}, accounts_e
 SHARED __u32 lives_of[USER_SHARES] = {};
 SHARED struct path_budget path_budgets[USER_SHARES] = {};
 SHARED struct share_losses losses_of[USER_SHARES] = {};
-SHARED struct share_range subordinate = {}; /* set by the daemon */
+SHARED __u32 slot_shares[PROCESS_SLOTS] = {}; /* of the losses of the user of each slot */
+SHARED struct share_range subordinate = {};   /* set by the daemon */
+SHARED __u32 n_shares_subordinate = 0;	      /* the daemon corrects it */
 
 #define NS_IN_SECOND 1000000000ull
 
@@ -341,6 +343,21 @@ SHARED struct {
 	__type(key, struct account_key);
 	__type(value, struct account_record);
 } accounts_ended SEC(".maps");
+
+/* Index of the share of a user. */
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, USER_SHARES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* uid */
+	__type(value, __u32);
+} user_shares SEC(".maps");
+
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE); /* first in, first out: a share is reused as late as possible */
+	__uint(max_entries, USER_SHARES);
+	__type(value, __u32);
+} free_shares SEC(".maps");
 
 /* Preallocated: hooks that must not allocate add rows. The daemon removes old rows (probe_waits.c). */
 SHARED struct {

@@ -128,10 +128,9 @@ static __always_inline bool path_find(struct path_walk *w, __u64 fd)
 }
 
 /* The user in whose slot it would be told has no path for this wait. */
-static __always_inline int path_lost(__u32 uid)
+static __always_inline int path_lost(__u32 slot)
 {
-	losses_of[uid & (USER_SHARES - 1)].uid = uid;
-	__sync_fetch_and_add(&losses_of[uid & (USER_SHARES - 1)].paths, 1);
+	__sync_fetch_and_add(&share_losses_of(slot)->paths, 1);
 	return 0;
 }
 
@@ -157,7 +156,8 @@ static __always_inline bool path_has_budget(struct path_budget *budget, __u32 no
  */
 VERIFIED_ALONE int path_note(const struct thread_wait *wait, __u32 slot, __u64 task, __u64 fd, __u32 place)
 {
-	__u32 n, uid, share, now_s = bpf_ktime_get_ns() / NS_IN_SECOND;
+	__u32 n, user, now_s = bpf_ktime_get_ns() / NS_IN_SECOND;
+	struct path_budget *budget;
 	const struct process_slot *s;
 	struct file_key key = {};
 	struct path_walk *w;
@@ -176,30 +176,30 @@ VERIFIED_ALONE int path_note(const struct thread_wait *wait, __u32 slot, __u64 t
 	s = bpf_map_lookup_elem(&slots, &slot);
 	if (!s)
 		return 0;
-	uid = s->uid;
-	share = share_user(uid, s->flags, READ_ONCE(subordinate.first), READ_ONCE(subordinate.n));
+	user = share_user_now(s->uid, s->flags);
+	budget = &path_budgets[share_index(slot, s)];
 	w = bpf_map_lookup_elem(&path_walks, &place);
 	if (!w)
 		return 0;
-	if (!path_has_budget(&path_budgets[share & (USER_SHARES - 1)], now_s))
-		return path_lost(uid);
+	if (!path_has_budget(budget, now_s))
+		return path_lost(slot);
 	w->task = task;
 	w->file = descriptor_file(task, fd);
 	w->record.key = key;
 	if (!w->file || !path_find(w, fd))
-		return path_lost(uid);
+		return path_lost(slot);
 	w->record.time_ns = bpf_ktime_get_ns();
 	w->record.tgid = key.tgid;
 	w->record.slot = slot;
-	w->record.uid = share;
+	w->record.uid = user;
 	w->record.type = RECORD_FILE;
 	n = w->record.n_bytes;
 	keep(n);
 	if (n > FILE_PATH_BYTES)
 		return 0;
 	if (bpf_ringbuf_output(&calls, &w->record, FILE_RECORD_HEAD + n, calls_wake_flags()))
-		return path_lost(uid);
-	__sync_fetch_and_add(&path_budgets[share & (USER_SHARES - 1)].n_bytes, n);
+		return path_lost(slot);
+	__sync_fetch_and_add(&budget->n_bytes, n);
 	(void)bpf_map_update_elem(&files_sent, &key, &now_s, BPF_ANY);
 	return 0;
 }

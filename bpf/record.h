@@ -441,8 +441,15 @@ struct account_key {
 #define WAIT_HOPS_MOST 4
 #define WAKERS_MAX 1024 /* wakers, of all processes together */
 
-/* Counts of entries by user (shares.h), by uid modulo this; a power of two. Users with the same remainder share one. */
+/*
+ * Shares of users (shares.h), a power of two. The first ones are taken: by users for whom none is left, and by those
+ * that have one share together.
+ */
 #define USER_SHARES 1024
+enum user_share { SHARE_REST, SHARE_OF_TOGETHER, SHARES_FIRST };
+
+/* So many subordinate ids have a share, for their own losses; those of further ones are counted for the machine. */
+#define SHARES_SUBORDINATE (USER_SHARES / 4)
 
 /* User ids that have one share together: subordinate ones, of which a user has thousands. n 0: none */
 struct share_range {
@@ -466,8 +473,8 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
  */
 struct share_losses {
 	__u64 waits, wakers, accounts, lives, paths;
-	__u32 uid; /* the last user that was refused one */
-	__u32 pad;
+	__u32 uid;     /* whose share it is */
+	__u32 is_used; /* by that user */
 };
 
 /* Bytes of paths that the users of a share have sent in a second, CLOCK_MONOTONIC. */

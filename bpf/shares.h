@@ -12,6 +12,10 @@
  * A person can run processes with thousands of user ids: subordinate ones. These have one share together, and so have
  * processes that belong to no user (share_user()). So one person has two shares, and others find at least a sixteenth
  * of a map free.
+ *
+ * A user takes a share with the first process that makes a call, or that is told of; his losses are counted in it, too. The daemon frees
+ * the shares of users who have neither a process nor an entry nor a loss. Users for whom none is left have SHARE_REST
+ * together; its losses are those of the machine.
  */
 #pragma once
 
@@ -19,26 +23,55 @@
 
 #define SHARE_OF_FREE 3
 
-/*
- * share_has_room() - whether a user may have another entry; if not, its loss is counted
- * @n_own:  entries of the user
- * @n_used: entries of all users
- * @n_most: places in the map
- * @losses: the user's losses of such entries
- */
-static __always_inline bool share_has_room(__u32 uid, __u32 n_own, __u32 n_used, __u32 n_most, __u64 *losses)
+static __always_inline bool share_has_room(__u32 n_own, __u32 n_used, __u32 n_most)
 {
-	if (n_used < n_most && n_own < SHARE_OF_FREE * (n_most - n_used))
-		return true;
-	losses_of[uid & (USER_SHARES - 1)].uid = uid;
-	__sync_fetch_and_add(losses, 1);
-	return false;
+	return n_used < n_most && n_own < SHARE_OF_FREE * (n_most - n_used);
 }
 
-/* Index of the share that an entry takes. @flags: of the slot of its process */
-static __always_inline __u32 share_index(__u32 uid, __u32 flags)
+static __always_inline __u32 share_user_now(__u32 uid, __u32 flags)
 {
-	return share_user(uid, flags, READ_ONCE(subordinate.first), READ_ONCE(subordinate.n)) & (USER_SHARES - 1);
+	return share_user(uid, flags, READ_ONCE(subordinate.first), READ_ONCE(subordinate.n));
+}
+
+/* Index of the share in which a user's losses are counted; the first time, a free one. */
+VERIFIED_ALONE __u32 share_claim(__u32 uid)
+{
+	__u32 idx = SHARE_REST, *there;
+
+	there = bpf_map_lookup_elem(&user_shares, &uid);
+	if (there)
+		return *there;
+	if (share_user_now(uid, 0) == SHARE_TOGETHER) {
+		if (READ_ONCE(n_shares_subordinate) >= SHARES_SUBORDINATE)
+			return SHARE_REST;
+		__sync_fetch_and_add(&n_shares_subordinate, 1);
+	}
+	if (bpf_map_pop_elem(&free_shares, &idx))
+		return SHARE_REST;
+	if (bpf_map_update_elem(&user_shares, &uid, &idx, BPF_NOEXIST)) {
+		bpf_map_push_elem(&free_shares, &idx, BPF_ANY);
+		there = bpf_map_lookup_elem(&user_shares, &uid); /* another CPU was first */
+		return there ? *there : SHARE_REST;
+	}
+	losses_of[idx & (USER_SHARES - 1)].uid = uid;
+	WRITE_ONCE(losses_of[idx & (USER_SHARES - 1)].is_used, 1);
+	return idx;
+}
+
+static __always_inline __u32 share_of_losses(__u32 slot)
+{
+	return READ_ONCE(slot_shares[slot & (PROCESS_SLOTS - 1)]) & (USER_SHARES - 1);
+}
+
+static __always_inline struct share_losses *share_losses_of(__u32 slot)
+{
+	return &losses_of[share_of_losses(slot)];
+}
+
+/* Index of the share that an entry takes. @s: the slot of its process */
+static __always_inline __u32 share_index(__u32 slot, const struct process_slot *s)
+{
+	return share_user_now(s->uid, s->flags) == SHARE_TOGETHER ? SHARE_OF_TOGETHER : share_of_losses(slot);
 }
 
 /*
@@ -49,14 +82,15 @@ static __always_inline __u32 share_index(__u32 uid, __u32 flags)
 VERIFIED_ALONE int share_take_wait(__u32 slot, __u32 tgid)
 {
 	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
-	__u32 *n_own, uid;
+	__u32 *n_own;
 
 	if (!s || s->tgid != tgid)
 		return 0;
-	uid = s->uid;
-	n_own = &waits_of[share_index(uid, s->flags)];
-	if (!share_has_room(uid, *n_own, n_waits, WAITS_MAX, &losses_of[uid & (USER_SHARES - 1)].waits))
+	n_own = &waits_of[share_index(slot, s)];
+	if (!share_has_room(*n_own, n_waits, WAITS_MAX)) {
+		__sync_fetch_and_add(&share_losses_of(slot)->waits, 1);
 		return 0;
+	}
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(&n_waits, 1);
 	return 1;
@@ -70,16 +104,16 @@ VERIFIED_ALONE int share_take_wait(__u32 slot, __u32 tgid)
 VERIFIED_ALONE __u32 share_take_account(__u32 slot)
 {
 	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
-	__u32 *n_own, uid, share;
+	__u32 *n_own, share;
 
 	if (!s)
 		return USER_SHARES;
-	uid = s->uid;
-	share = share_index(uid, s->flags);
+	share = share_index(slot, s);
 	n_own = &accounts_ended_of[share];
-	if (!share_has_room(uid, *n_own, n_accounts_ended, ACCOUNTS_ENDED,
-			    &losses_of[uid & (USER_SHARES - 1)].accounts))
+	if (!share_has_room(*n_own, n_accounts_ended, ACCOUNTS_ENDED)) {
+		__sync_fetch_and_add(&share_losses_of(slot)->accounts, 1);
 		return USER_SHARES;
+	}
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(&n_accounts_ended, 1);
 	return share;
@@ -101,10 +135,14 @@ static __always_inline void share_give_account(__u32 share)
  */
 VERIFIED_ALONE __u32 share_take_life(__u32 uid, __u32 flags, __u32 is_kept)
 {
-	__u32 share = share_index(uid, flags), *n_own = &lives_of[share];
+	__u32 own = share_claim(uid) & (USER_SHARES - 1), *n_own;
+	__u32 share = share_user_now(uid, flags) == SHARE_TOGETHER ? SHARE_OF_TOGETHER : own;
 
-	if (!is_kept && !share_has_room(uid, *n_own, n_lives, LIVES_MAX, &losses_of[uid & (USER_SHARES - 1)].lives))
+	n_own = &lives_of[share];
+	if (!is_kept && !share_has_room(*n_own, n_lives, LIVES_MAX)) {
+		__sync_fetch_and_add(&losses_of[own].lives, 1);
 		return 0;
+	}
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(&n_lives, 1);
 	return share + 1;
@@ -115,21 +153,30 @@ VERIFIED_ALONE int share_lose_life(__u32 uid, __u32 share)
 {
 	__sync_fetch_and_add(&lives_of[(share - 1) & (USER_SHARES - 1)], -1);
 	__sync_fetch_and_add(&n_lives, -1);
-	losses_of[uid & (USER_SHARES - 1)].uid = uid;
-	__sync_fetch_and_add(&losses_of[uid & (USER_SHARES - 1)].lives, 1);
+	__sync_fetch_and_add(&losses_of[share_claim(uid) & (USER_SHARES - 1)].lives, 1);
 	return 0;
 }
 
 static const struct waker_state waker_none = {};
 
-/* Adds an entry for a thread of a user. Return: NULL: no room, which is counted as a loss */
-static __always_inline struct waker_state *waker_add(__u32 tid, __u32 uid)
+/*
+ * Adds an entry for a thread, of the user of the process in that slot. Return: NULL: no room, which is counted as a
+ * loss
+ */
+static __always_inline struct waker_state *waker_add(__u32 tid, __u32 slot)
 {
-	__u32 share = share_index(uid, 0), *n_own = &wakers_of[share];
+	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
 	struct waker_state *w;
+	__u32 share, *n_own;
 
-	if (!share_has_room(uid, *n_own, n_wakers, WAKERS_MAX, &losses_of[uid & (USER_SHARES - 1)].wakers))
+	if (!s)
 		return NULL;
+	share = share_index(slot, s);
+	n_own = &wakers_of[share];
+	if (!share_has_room(*n_own, n_wakers, WAKERS_MAX)) {
+		__sync_fetch_and_add(&share_losses_of(slot)->wakers, 1);
+		return NULL;
+	}
 	if (bpf_map_update_elem(&wakers, &tid, &waker_none, BPF_NOEXIST)) {
 		counter_add(LOSS_WAKERS, 1);
 		return NULL;

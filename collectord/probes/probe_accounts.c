@@ -110,8 +110,6 @@ void probe_set_accounts_forget(struct probe_set *set, uint32_t slot)
 {
 	CLEANUP(freep) struct account_key *keys = calloc(ACCOUNTS_ENDED, sizeof(*keys));
 	size_t n = keys ? ended_keys(set, keys) : 0;
-	uint32_t uid = set->slots[slot % PROCESS_SLOTS].uid;
-	struct share_losses *losses = &set->bpf->bss->losses_of[uid % USER_SHARES];
 	int fd = bpf_map__fd(set->bpf->maps.accounts_ended);
 	struct account_record last;
 
@@ -119,7 +117,6 @@ void probe_set_accounts_forget(struct probe_set *set, uint32_t slot)
 		if (keys[i].slot != slot || bpf_map_lookup_and_delete_elem(fd, &keys[i], &last))
 			continue;
 		share_give(set, &last);
-		losses->uid = uid;
-		(void)__atomic_fetch_add(&losses->accounts, 1, __ATOMIC_RELAXED);
+		probe_set_share_lose(set, slot, LOSS_ACCOUNTS);
 	}
 }

@@ -82,7 +82,7 @@ static int pools_fill(struct probe_set *set)
 		r = pool_fill(set->bpf->maps.free_cells, 1, spare, true);
 	if (r == 0)
 		r = pool_fill(set->bpf->maps.spare_cells, spare, PROCESS_CELLS, true);
-	return r;
+	return r == 0 ? probe_set_shares_fill(set) : r;
 }
 
 int probe_set_memory_map(struct probe_set *set)
@@ -229,6 +229,7 @@ void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUN
 
 	for (i = 0; i < LOSS_COUNT; i++)
 		ret_losses[i] = probe_set_counter(set, i) - set->losses_before[i] + set->losses_found[i];
+	probe_set_rest_losses(set, ret_losses);
 }
 
 void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t n)

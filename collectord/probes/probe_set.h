@@ -154,7 +154,10 @@ void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUN
 /** probe_set_user_losses() - add the totals that concern one user alone, @uid; UINT32_MAX: of all users */
 void probe_set_user_losses(const struct probe_set *set, uint32_t uid, uint64_t losses[LOSS_COUNT]);
 typedef void (*probe_user_loss_func)(uint32_t uid, enum loss_reason reason, uint64_t n, void *data);
-/** probe_set_user_losses_take() - losses of each user alone since the last call */
+/**
+ * probe_set_user_losses_take() - losses of each user alone since the last call; to be called each second, since it
+ * frees the shares of users who are gone
+ */
 void probe_set_user_losses_take(struct probe_set *set, probe_user_loss_func func, void *data);
 /** probe_set_loss_add() - add losses that the daemon has found */
 void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t n);

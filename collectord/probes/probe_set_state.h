@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Internal state of a probe set, included only by its own files: probe_set.c loads and opens, probe_library.c attaches
- * libraries, hooks.c attaches hooks, probe_policy.c sets which processes are traced, probe_figures.c and
- * probe_accounts.c read.
+ * libraries, hooks.c attaches hooks, probe_policy.c sets which processes are traced, probe_figures.c,
+ * probe_accounts.c and probe_waits.c read, probe_shares.c has the shares of users.
  */
 #pragma once
 
@@ -51,6 +51,7 @@ struct probe_set {
 	uint64_t losses_before[LOSS_COUNT];
 	uint64_t losses_found[LOSS_COUNT]; /* losses found by the daemon */
 	struct share_losses losses_taken[USER_SHARES];
+	bool shares_leaving[USER_SHARES]; /* their users have left them */
 };
 
 /* probe_library.c */
@@ -85,6 +86,31 @@ int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_r
 int probe_set_slot_empty(struct probe_set *set, uint32_t slot);
 /** probe_set_counter() - value of a counter since loading, summed over all CPUs */
 uint64_t probe_set_counter(const struct probe_set *set, uint32_t index);
+
+/* probe_shares.c */
+
+/** probe_set_shares_fill() - all shares of users are free. Return: 0 or -errno */
+int probe_set_shares_fill(struct probe_set *set);
+/** probe_set_share() - the share that entries of a slot's process take */
+uint32_t probe_set_share(const struct probe_set *set, uint32_t slot);
+/** probe_set_share_lose() - count a loss of a slot's user, which the daemon found */
+void probe_set_share_lose(struct probe_set *set, uint32_t slot, enum loss_reason reason);
+/** probe_set_rest_losses() - add the losses of users for whom no share was left */
+void probe_set_rest_losses(const struct probe_set *set, uint64_t losses[LOSS_COUNT]);
+
+/* Entries in a map of which users have shares: of all, and by share. */
+struct share_entries {
+	uint32_t all, of[USER_SHARES];
+};
+/** share_entries_read() - read the kernel half's counts */
+void share_entries_read(const uint32_t *all, const uint32_t of[USER_SHARES], struct share_entries *ret);
+/**
+ * share_entries_correct() - correct the kernel half's counts, which only grow there, by the difference between the
+ * entries that are left and the counts before these were read. One added during the reading is counted twice until the
+ * next time.
+ */
+void share_entries_correct(uint32_t *all, uint32_t of[USER_SHARES], const struct share_entries *before,
+			   const struct share_entries *left);
 
 /* probe_waits.c */
 

@@ -15,6 +15,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
 #include "base/cleanup.h"
 #include "probes/probe_set_state.h"
 #include "rig.h"
@@ -227,6 +230,140 @@ static void check_many_ids(struct rig *rig)
 	check_few_told("each has a row", rig);
 	CHECK_INT_EQ("none of its are lost", lost_by(rig, 0, LOSS_WAITS), 0);
 	probe_set_subordinate(rig->set, 0, 0);
+	slots_release(rig);
+}
+
+/* ---- whose share ---- */
+
+struct taken {
+	uint32_t uid;
+	uint64_t own, others;
+};
+
+static void taken_of(uint32_t uid, enum loss_reason reason, uint64_t n, void *data)
+{
+	struct taken *taken = data;
+
+	if (reason == LOSS_WAITS)
+		*(uid == taken->uid ? &taken->own : &taken->others) += n;
+}
+
+/* A crowd without room for all its waits beside a user with few of them: each has its own places and losses. */
+static void check_pair(const char *what, struct rig *rig, uint32_t uid, uint32_t other_uid)
+{
+	struct crowd many = { uid, RESOURCES, false }, few = { other_uid, RESOURCES_FEW, false };
+	uint64_t before = lost_by(rig, uid, LOSS_WAITS), other_before = lost_by(rig, other_uid, LOSS_WAITS),
+		 all_before = rig_loss(rig, LOSS_WAITS);
+	struct taken taken = { .uid = uid };
+
+	CHECK_INT_EQ(what, rows_of(rig, other_uid), 0);
+	probe_set_user_losses_take(rig->set, taken_of, &(struct taken){ .uid = uid });
+	CHECK_INT_EQ(what, rig_child(rig, crowd_run, &many, NULL), 0);
+	CHECK_INT_EQ(what, rig_child(rig, crowd_run, &few, NULL), 0);
+	CHECK_INT_IN(what, rows_of(rig, other_uid), THREADS * RESOURCES_FEW * 9 / 10, THREADS * RESOURCES_FEW);
+	CHECK(what, lost_by(rig, uid, LOSS_WAITS) > before);
+	CHECK_INT_EQ(what, lost_by(rig, other_uid, LOSS_WAITS), other_before);
+	probe_set_user_losses_take(rig->set, taken_of, &taken);
+	CHECK_INT_EQ(what, taken.own, rig_loss(rig, LOSS_WAITS) - all_before);
+	CHECK_INT_EQ(what, taken.others, 0);
+	slots_release(rig);
+}
+
+/* 55345 and 54321 are equal modulo 1024, and so is 200753, which may be anybody's. */
+static void check_whose(struct rig *rig)
+{
+	static const struct {
+		const char *what;
+		uint32_t uid, other_uid;
+	} pairs[] = {
+		{ "equal modulo 1024", 55345, 54321 },
+		{ "the same, subordinate", 200753, 54321 },
+		{ "beside a subordinate one", 54321, 200753 },
+	};
+
+	probe_set_subordinate(rig->set, SUBORDINATE_UID, 65536);
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		check_pair(pairs[i].what, rig, pairs[i].uid, pairs[i].other_uid);
+	probe_set_subordinate(rig->set, 0, 0);
+}
+
+/* Takes the free shares away. Return: how many */
+static size_t free_shares_take(const struct rig *rig, uint32_t ret[USER_SHARES])
+{
+	size_t n = 0;
+
+	while (n < USER_SHARES &&
+	       bpf_map_lookup_and_delete_elem(bpf_map__fd(rig->set->bpf->maps.free_shares), NULL, &ret[n]) == 0)
+		n++;
+	return n;
+}
+
+static void free_shares_give(const struct rig *rig, const uint32_t shares[], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		CHECK_INT_EQ(
+			"given back",
+			bpf_map_update_elem(bpf_map__fd(rig->set->bpf->maps.free_shares), NULL, &shares[i], BPF_ANY),
+			0);
+}
+
+static size_t free_shares(const struct rig *rig)
+{
+	uint32_t shares[USER_SHARES];
+	size_t n = free_shares_take(rig, shares);
+
+	free_shares_give(rig, shares, n);
+	return n;
+}
+
+static void losses_pass(struct rig *rig)
+{
+	for (int i = 0; i < 2; i++)
+		probe_set_user_losses_take(rig->set, taken_of, &(struct taken){ .uid = 0 });
+}
+
+#define PASSING_UID 53000
+
+/* A user has a share while there is a process of his; with losses it stays. */
+static void check_freed(struct rig *rig)
+{
+	static const struct {
+		const char *what;
+		struct crowd crowd;
+		size_t n_after; /* shares that it still has when its processes are gone */
+	} rows[] = {
+		{ "without a loss", { PASSING_UID, RESOURCES_FEW, false }, 0 },
+		{ "with losses", { PASSING_UID, RESOURCES, false }, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct crowd crowd = rows[i].crowd;
+		size_t n = free_shares(rig);
+
+		CHECK_INT_EQ(rows[i].what, rig_child(rig, crowd_run, &crowd, NULL), 0);
+		losses_pass(rig);
+		CHECK_INT_EQ(rows[i].what, free_shares(rig), n - 1);
+		slots_release(rig);
+		CHECK_INT_EQ(rows[i].what, rows_of(rig, PASSING_UID), 0);
+		losses_pass(rig);
+		CHECK_INT_EQ(rows[i].what, free_shares(rig), n - rows[i].n_after);
+	}
+}
+
+/* Users for whom no share is left: what they lose is told as the machine's. */
+static void check_none_left(struct rig *rig)
+{
+	static struct crowd late = { PASSING_UID + 1, RESOURCES, false };
+	uint64_t before[LOSS_COUNT], after[LOSS_COUNT];
+	uint32_t shares[USER_SHARES];
+	size_t n = free_shares_take(rig, shares);
+
+	probe_set_losses(rig->set, before);
+	CHECK_INT_EQ("none left", rig_child(rig, crowd_run, &late, NULL), 0);
+	probe_set_losses(rig->set, after);
+	CHECK("lost by the machine", after[LOSS_WAITS] > before[LOSS_WAITS]);
+	CHECK_INT_EQ("not by the user", lost_by(rig, PASSING_UID + 1, LOSS_WAITS), 0);
+	free_shares_give(rig, shares, n);
 	slots_release(rig);
 }
 
@@ -538,6 +675,9 @@ int main(int argc, char **argv)
 	check_lives(&rig);
 	check_losses(&rig);
 	check_many_ids(&rig);
+	check_whose(&rig);
+	check_freed(&rig);
+	check_none_left(&rig);
 	check_late(&rig);
 	rig_close(&rig);
 	return check_result();
