@@ -10,9 +10,11 @@
 #include "account.h"
 #include "off.h"
 #include "repeat.h"
+#include "shares.h"
 #include "waits.h"
 
-#define BEHIND_FLOOR_NS 10000 /* shorter waits are not attributed: a wake-up alone takes this long */
+#define BEHIND_SINGLY (BEHIND_ROWS_MAX / 4 * 3) /* places of rows of one process; the others are for sums */
+#define BEHIND_FLOOR_NS 10000			/* shorter waits are not attributed: a wake-up alone takes this long */
 #define SETTLE_TRIES 4
 
 static __always_inline __u64 rq_clock(struct task_struct *task)
@@ -32,14 +34,58 @@ struct behind_walk {
 	__u64 from;  /* start of the wait */
 	__u32 slot;
 	__u32 is_between; /* 1: the wait was between calls */
+	__u32 is_short;	  /* some time has no row: no room */
+	__u32 pad;
 };
 
 static const struct behind_value behind_none = {};
 
+/* Row for a key; NULL: the share of the slot's user is full. @n_most: places that such rows may take */
+static __always_inline struct behind_value *behind_row(const struct behind_key *key, __u32 slot, __u32 n_most)
+{
+	struct behind_value *value = bpf_map_lookup_elem(&behind, key);
+
+	if (value)
+		return value;
+	if (!share_take_behind(slot, n_most))
+		return NULL;
+	(void)bpf_map_update_elem(&behind, key, &behind_none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&behind, key);
+}
+
+/* Adds time to the row of a process, without room for it to the sum of its user. Return: 0; 1: no room for that either
+ */
+static __always_inline int behind_count(struct behind_key *key, const struct ran_entry *entry, __u64 ns)
+{
+	struct behind_value *value = behind_row(key, key->slot, BEHIND_SINGLY);
+
+	if (!value) {
+		key->is_sum = 1;
+		key->tgid = share_user_now(entry->uid, 0);
+		value = behind_row(key, key->slot, BEHIND_ROWS_MAX);
+	}
+	if (!value)
+		return 1;
+	__sync_fetch_and_add(&value->ns, ns);
+	value->reading = behind_reading;
+	if (key->is_sum) {
+		value->uid = key->tgid;
+		return 0;
+	}
+	/*
+	 * The newest name and owner of this process id: before exec(2) the process had its parent's name, and an
+	 * earlier process may have had the same id. They are written together, since the owner decides which users see
+	 * the name.
+	 */
+	value->uid = entry->uid;
+	value->is_guarded = entry->is_guarded;
+	__builtin_memcpy(value->comm, entry->comm, sizeof(value->comm));
+	return 0;
+}
+
 /* Return: 1 when the wait is attributed as far as the ring goes. */
 VERIFIED_ALONE int behind_charge(struct behind_walk *walk)
 {
-	struct behind_value *value;
 	struct behind_key key = {};
 	struct ran_entry *entry;
 	__u64 begin, ns, *hidden_ns;
@@ -65,26 +111,10 @@ VERIFIED_ALONE int behind_charge(struct behind_walk *walk)
 	if (!key.tgid)
 		return begin <= walk->from;
 	hidden_ns = bpf_map_lookup_elem(&tracers, &key.tgid);
-	if (hidden_ns) {
+	if (hidden_ns)
 		__sync_fetch_and_add(hidden_ns, ns);
-	} else {
-		value = bpf_map_lookup_elem(&behind, &key);
-		if (!value) {
-			(void)bpf_map_update_elem(&behind, &key, &behind_none, BPF_NOEXIST);
-			value = bpf_map_lookup_elem(&behind, &key);
-		}
-		if (value) {
-			__sync_fetch_and_add(&value->ns, ns);
-			/*
-			 * The newest name and owner of this process id: before exec(2) the process had its parent's
-			 * name, and an earlier process may have had the same id. They are written together, since the
-			 * owner decides which users see the name.
-			 */
-			value->uid = entry->uid;
-			value->is_guarded = entry->is_guarded;
-			__builtin_memcpy(value->comm, entry->comm, sizeof(value->comm));
-		}
-	}
+	else if (behind_count(&key, entry, ns))
+		walk->is_short = 1;
 	return begin <= walk->from;
 }
 
@@ -112,6 +142,8 @@ VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until, __u32 is_betw
 	 */
 	if (walk.until > walk.from && head->n > ran_entries)
 		counter_add(LOSS_BEHIND, 1);
+	else if (walk.is_short)
+		__sync_fetch_and_add(&share_losses_of(slot)->behind, 1);
 	return 0;
 }
 

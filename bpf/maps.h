@@ -46,9 +46,12 @@ SHARED __u64 zero_unknown = 0;
 SHARED __u32 cells_high = 0;  /* highest index of a cell ever used */
 SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ring yet */
 /*
- * Number of entries in `waits`, `wakers` and `accounts_ended`, and of unread records on the ring `life`: in all, and by
- * user (shares.h). The daemon corrects those of `waits`, and subtracts the accounts and records that it has read.
+ * Number of entries in `waits`, `behind`, `wakers` and `accounts_ended`, and of unread records on the ring `life`: in all,
+ * and by user (shares.h). The daemon corrects those of `waits` and `behind`, and subtracts the accounts and records that
+ * it has read.
  */
+SHARED __u32 n_behind = 0, behind_of[USER_SHARES] = {};
+SHARED __u32 behind_reading = 0; /* number of the daemon's next reading of `behind` */
 SHARED __u32 n_waits = 0, n_wakers = 0, n_accounts_ended = 0, n_lives = 0;
 SHARED __u32 waits_of[USER_SHARES] = {}, wakers_of[USER_SHARES] = {}, accounts_ended_of[USER_SHARES] = {};
 SHARED __u32 lives_of[USER_SHARES] = {};
@@ -328,9 +331,10 @@ SHARED struct {
 	__type(value, struct figure_cell);
 } cells SEC(".maps");
 
+/* Preallocated: hooks that must not allocate add rows. The daemon removes old rows (probe_behind.c). */
 SHARED struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, BEHIND_ROWS_MAX);
 	__type(key, struct behind_key);
 	__type(value, struct behind_value);
 } behind SEC(".maps");

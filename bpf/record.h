@@ -295,14 +295,16 @@ _Static_assert(sizeof(struct process_slot) == 64, "process_slot is ABI between b
 struct behind_key {
 	__u16 slot;
 	__u8 is_between; /* 1: the thread was between calls; 0: in a call */
-	__u8 pad;
-	__u32 tgid;
+	__u8 is_sum;	 /* of the processes of a user for which there was no room */
+	__u32 tgid;	 /* of a sum: the user, by share_user() */
 };
 
 struct behind_value {
 	__u64 ns;
 	__u32 uid;
 	__u32 is_guarded; /* its own user may not inspect it */
+	__u32 reading;	  /* number of the daemon's next reading, when it last grew */
+	__u32 pad;
 	char comm[RECORD_COMM_BYTES];
 };
 
@@ -439,7 +441,8 @@ struct account_key {
 
 /* Maximum length of a chain of wakers: the thread that ended a wait, the thread that ended that one's waits, ... */
 #define WAIT_HOPS_MOST 4
-#define WAKERS_MAX 1024 /* wakers, of all processes together */
+#define BEHIND_ROWS_MAX 4096 /* rows of `behind`, of all processes together */
+#define WAKERS_MAX 1024	     /* wakers, of all processes together */
 
 /*
  * Shares of users (shares.h), a power of two. The first ones are taken: by users for whom none is left, and by those
@@ -468,11 +471,11 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
 
 /*
  * Entries that were refused since the share was full: waits without a row, waits whose waker has no entry, threads
- * without their final account. Records of process life that found no room in the share, or on the ring. And paths that
- * were not sent: since the share of the ring was used up, or for any other reason.
+ * without their final account, waits for a CPU of which some time has no row. Records of process life that found no room in
+ * the share, or on the ring. And paths that were not sent: since the share of the ring was used up, or for any other reason.
  */
 struct share_losses {
-	__u64 waits, wakers, accounts, lives, paths;
+	__u64 waits, wakers, accounts, lives, paths, behind;
 	__u32 uid;     /* whose share it is */
 	__u32 is_used; /* by that user */
 };

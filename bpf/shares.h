@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Shares of users in the maps `waits`, `wakers` and `accounts_ended`, and of the unread records on the ring `life`: one
- * user's processes and threads leave places for other users, however many they are. Checked only when an entry is
- * added; a wait of an existing row, or of an existing waker, costs nothing more.
+ * Shares of users in the maps `waits`, `behind`, `wakers` and `accounts_ended`, and of the unread records on the ring
+ * `life`: one user's processes and threads leave places for other users, however many they are. Checked only when an
+ * entry is added; a wait of an existing row, or of an existing waker, costs nothing more.
  *
  * A user may have at most SHARE_OF_FREE times as many entries as are free: three quarters of a map while no other user
  * has any, and each user who comes later finds some free. A row and an account count for the user of the process in
@@ -94,6 +94,25 @@ VERIFIED_ALONE int share_take_wait(__u32 slot, __u32 tgid)
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(&n_waits, 1);
 	return 1;
+}
+
+/*
+ * share_take_behind() - whether there is room for another row of `behind`; if so, the row is counted
+ * @n_most: places that such rows may take
+ */
+static __always_inline bool share_take_behind(__u32 slot, __u32 n_most)
+{
+	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
+	__u32 *n_own;
+
+	if (!s || !s->tgid)
+		return false;
+	n_own = &behind_of[share_index(slot, s)];
+	if (!share_has_room(*n_own, n_behind, n_most))
+		return false;
+	__sync_fetch_and_add(n_own, 1);
+	__sync_fetch_and_add(&n_behind, 1);
+	return true;
 }
 
 /*

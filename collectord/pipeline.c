@@ -218,7 +218,7 @@ static void behind_note(const struct behind_key *key, const struct behind_value 
 	struct pipeline *p = data;
 	struct behind_value whose = *value;
 
-	if (p->on_behind)
+	if (p->on_behind && !key->is_sum)
 		p->on_behind(key->tgid, &whose, p->data);
 	(void)figures_behind(p->figures, key, &whose);
 }

@@ -16,13 +16,12 @@ struct behind_row {
 
 struct behind_seen {
 	uint64_t ns; /* when last read; a smaller value means that it began anew */
-	uint32_t tgid;
-	bool is_between;
+	struct behind_key key;
 };
 
 struct behind_book {
 	ARRAY(struct behind_row) fresh; /* noted since the last reading */
-	ARRAY(struct behind_seen) seen; /* in the last reading, ascending by tgid and is_between */
+	ARRAY(struct behind_seen) seen; /* in the last reading, in the order of key_order() */
 	uint64_t number;		/* of the entry listed last */
 };
 
@@ -57,10 +56,16 @@ static int behind_process_order(uint32_t a_tgid, bool a_between, uint32_t b_tgid
 	return a_tgid != b_tgid ? behind_order(a_tgid, b_tgid) : behind_order(a_between, b_between);
 }
 
+static int key_order(const struct behind_key *a, const struct behind_key *b)
+{
+	return a->is_sum != b->is_sum ? behind_order(a->is_sum, b->is_sum)
+				      : behind_process_order(a->tgid, a->is_between, b->tgid, b->is_between);
+}
+
 static int row_compare(const void *a, const void *b)
 {
 	const struct behind_row *x = a, *y = b;
-	int r = behind_process_order(x->key.tgid, x->key.is_between, y->key.tgid, y->key.is_between);
+	int r = key_order(&x->key, &y->key);
 
 	return r ? r : behind_order(x->value.ns, y->value.ns);
 }
@@ -159,6 +164,7 @@ int behind_book_read(struct behind_book *b, struct behind_list *list, bool is_co
 {
 	size_t n_fresh = b->fresh.n, n_known = list->n, room = n_fresh + b->seen.n, at = 0, n = 0;
 	struct behind_seen *seen = b->seen.items, *next;
+	bool is_removed = false;
 
 	if (!n_fresh && (!is_complete || !b->seen.n))
 		return 0;
@@ -172,23 +178,25 @@ int behind_book_read(struct behind_book *b, struct behind_list *list, bool is_co
 		qsort(b->fresh.items, n_fresh, sizeof(*b->fresh.items), row_compare);
 	for (size_t i = 0; i < n_fresh; i++) {
 		const struct behind_row *row = &b->fresh.items[i], *later = i + 1 < n_fresh ? row + 1 : NULL;
-		struct behind_figures entry = { .tgid = row->key.tgid,
+		struct behind_figures entry = { .tgid = row->key.is_sum ? 0 : row->key.tgid,
 						.uid = row->value.uid,
 						.is_between = row->key.is_between };
 		uint64_t ns = row->value.ns, last_ns = 0;
 		size_t place;
 		int r = -1;
 
-		if (later && later->key.tgid == entry.tgid && later->key.is_between == row->key.is_between)
-			continue; /* it was moved while the map was read */
+		is_removed |= !row->value.ns;
+		if (later && key_order(&later->key, &row->key) == 0)
+			continue; /* it was moved while the map was read, or removed after it */
 		for (; at < b->seen.n && r < 0; at += r <= 0) {
-			r = behind_process_order(seen[at].tgid, seen[at].is_between, entry.tgid, entry.is_between);
+			r = key_order(&seen[at].key, &row->key);
 			if (r == 0)
 				last_ns = seen[at].ns;
 			else if (r < 0 && !is_complete)
 				next[n++] = seen[at];
 		}
-		next[n++] = (struct behind_seen){ .ns = ns, .tgid = entry.tgid, .is_between = entry.is_between };
+		next[n++] = (struct behind_seen){ .ns = is_removed ? 0 : ns, .key = row->key };
+		is_removed = false;
 		ns -= ns >= last_ns ? last_ns : 0;
 		if (!ns)
 			continue; /* keep the name from then: the number may belong to another process now */

@@ -2,7 +2,8 @@
 /*
  * Which processes ran while threads of one process were ready to run, as last read.
  *
- * An entry of the kernel's map may be evicted and begin anew at 0: the time read before is kept. The BEHIND_MOST
+ * A row of the kernel's map may be removed and begin anew at 0: the time read before is kept. A row may be the sum of a
+ * user's processes. The BEHIND_MOST
  * processes with the most time are listed singly, the others as one sum for each user. Beyond BEHIND_SUMS_MOST sums,
  * further ones are one sum of several users. A process in a sum is listed singly again once it runs for longer between
  * two readings than another one on the list ever did. So a list is short, however many processes come and go, and no
@@ -41,11 +42,14 @@ struct behind_book;
 
 struct behind_book *behind_book_new(void);
 void behind_book_free(struct behind_book *book);
-/** behind_book_note() - note one entry of the kernel's map for behind_book_read(). Return: 0 or -ENOMEM */
+/**
+ * behind_book_note() - note one row of the kernel's map for behind_book_read(); with time 0: the row was removed
+ * Return: 0 or -ENOMEM
+ */
 int behind_book_note(struct behind_book *book, const struct behind_key *key, const struct behind_value *value);
 /**
  * behind_book_read() - add what was noted since the last reading to the list
- * @is_complete: the reading was complete: a missing entry was evicted
+ * @is_complete: the reading was complete: a missing row was removed
  * Return: 0; -ENOMEM: the list is as before, the next reading adds it
  */
 int behind_book_read(struct behind_book *book, struct behind_list *list, bool is_complete);

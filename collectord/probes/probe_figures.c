@@ -177,24 +177,10 @@ uint32_t probe_set_cells_used(struct probe_set *set)
 	return probe_set_cells_map(set, n) < 0 ? 0 : n;
 }
 
-/* Return: number of entries or -errno */
-static int behind_read(struct probe_set *set)
-{
-	LIBBPF_OPTS(bpf_map_batch_opts, opts, .elem_flags = 0);
-	uint32_t n = BEHIND_ROOM, position;
-
-	/* One call reads all entries; -ENOENT means that it reached the end. */
-	if (bpf_map_lookup_batch(bpf_map__fd(set->bpf->maps.behind), NULL, &position, set->behind_keys,
-				 set->behind_values, &n, &opts) &&
-	    errno != ENOENT)
-		return -errno;
-	return (int)n;
-}
-
 int probe_set_slot_release(struct probe_set *set, uint32_t slot)
 {
 	struct process_slot *s;
-	int i, n, r;
+	int r;
 
 	if (slot == 0 || slot >= CALIBRATION_SLOT)
 		return -EINVAL;
@@ -202,10 +188,7 @@ int probe_set_slot_release(struct probe_set *set, uint32_t slot)
 	if (__atomic_load_n(&s->state, __ATOMIC_SEQ_CST) != PROCESS_SLOT_GONE)
 		return -EBUSY;
 	__atomic_store_n(&s->tgid, 0, __ATOMIC_SEQ_CST); /* from now on nothing more is added: share_take_wait() */
-	n = behind_read(set);
-	for (i = 0; i < n; i++)
-		if (set->behind_keys[i].slot == slot)
-			(void)bpf_map_delete_elem(bpf_map__fd(set->bpf->maps.behind), &set->behind_keys[i]);
+	probe_set_behind_forget(set, slot);
 	probe_set_accounts_forget(set, slot);
 	probe_set_waits_forget(set, slot);
 	r = probe_set_slot_empty(set, slot);
@@ -314,15 +297,6 @@ int probe_set_executable(struct probe_set *set, struct executable_record *ret, s
 	if (!set->executable)
 		return -errno;
 	return iterator_read(set->executable, ret, sizeof(*ret), room, /* counts_rest= */ true);
-}
-
-int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data)
-{
-	int i, n = behind_read(set);
-
-	for (i = 0; i < n; i++)
-		func(&set->behind_keys[i], &set->behind_values[i], data);
-	return n;
 }
 
 int probe_set_calls_fd(const struct probe_set *set)

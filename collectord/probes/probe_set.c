@@ -370,8 +370,8 @@ int probe_set_open(const struct probe_set_options *options, char *why, size_t wh
 	if (set->n_cpus < 1)
 		return -EIO;
 	set->cpu_values = calloc((size_t)set->n_cpus, sizeof(*set->cpu_values));
-	set->behind_keys = calloc(BEHIND_ROOM, sizeof(*set->behind_keys));
-	set->behind_values = calloc(BEHIND_ROOM, sizeof(*set->behind_values));
+	set->behind_keys = calloc(BEHIND_ROWS_MAX, sizeof(*set->behind_keys));
+	set->behind_values = calloc(BEHIND_ROWS_MAX, sizeof(*set->behind_values));
 	set->wait_keys = calloc(WAITS_MAX, sizeof(*set->wait_keys));
 	set->wait_values = calloc(WAITS_MAX, sizeof(*set->wait_values));
 	if (!set->cpu_values || !set->behind_keys || !set->behind_values || !set->wait_keys || !set->wait_values)

@@ -179,6 +179,11 @@ int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record 
 int probe_set_executable(struct probe_set *set, struct executable_record *ret, size_t room);
 
 typedef void (*probe_behind_func)(const struct behind_key *key, const struct behind_value *value, void *data);
+/**
+ * probe_set_behind() - read which processes ran so far while threads that make calls were ready to run
+ * @func: called for each row; for a row removed to make room with its last value, and once more with time 0
+ * Return: number of rows, or -errno
+ */
 int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data);
 
 typedef void (*probe_account_func)(const struct account_record *record, void *data);

@@ -2,7 +2,7 @@
 /*
  * Internal state of a probe set, included only by its own files: probe_set.c loads and opens, probe_library.c attaches
  * libraries, hooks.c attaches hooks, probe_policy.c sets which processes are traced, probe_figures.c,
- * probe_accounts.c and probe_waits.c read, probe_shares.c has the shares of users.
+ * probe_accounts.c, probe_behind.c and probe_waits.c read, probe_shares.c has the shares of users.
  */
 #pragma once
 
@@ -18,7 +18,6 @@
 
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* bpf/maps.h */
 #define COUNTER_BYSTANDER LOSS_COUNT	     /* bpf/maps.h */
-#define BEHIND_ROOM 4096		     /* entries of map `behind` */
 
 struct probe_set {
 	struct ingero *bpf;
@@ -34,7 +33,7 @@ struct probe_set {
 	struct process_slot *slots;
 	struct figure_cell *cells; /* address space for PROCESS_CELLS, of which n_cells_mapped are mapped */
 	uint32_t n_cells_mapped;
-	struct behind_key *behind_keys;
+	struct behind_key *behind_keys; /* room for BEHIND_ROWS_MAX, as behind_values */
 	struct behind_value *behind_values;
 	struct wait_key *wait_keys; /* room for WAITS_MAX, as wait_values */
 	struct wait_value *wait_values;
@@ -111,6 +110,11 @@ void share_entries_read(const uint32_t *all, const uint32_t of[USER_SHARES], str
  */
 void share_entries_correct(uint32_t *all, uint32_t of[USER_SHARES], const struct share_entries *before,
 			   const struct share_entries *left);
+
+/* probe_behind.c */
+
+/** probe_set_behind_forget() - remove the rows of a slot */
+void probe_set_behind_forget(struct probe_set *set, uint32_t slot);
 
 /* probe_waits.c */
 

@@ -18,6 +18,7 @@ static const struct {
 	{ LOSS_ACCOUNTS, offsetof(struct share_losses, accounts) },
 	{ LOSS_LIFE_FULL, offsetof(struct share_losses, lives) },
 	{ LOSS_PATHS, offsetof(struct share_losses, paths) },
+	{ LOSS_BEHIND, offsetof(struct share_losses, behind) },
 };
 
 static uint64_t *share_count(struct share_losses *losses, size_t k)
@@ -123,8 +124,8 @@ void probe_set_user_losses(const struct probe_set *set, uint32_t uid, uint64_t l
 static bool share_is_needed(const struct probe_set *set, uint32_t share)
 {
 	const struct ingero__bss *bss = set->bpf->bss;
-	bool is_needed = bss->waits_of[share] || bss->wakers_of[share] || bss->accounts_ended_of[share] ||
-			 bss->lives_of[share];
+	bool is_needed = bss->waits_of[share] || bss->behind_of[share] || bss->wakers_of[share] ||
+			 bss->accounts_ended_of[share] || bss->lives_of[share];
 
 	for (size_t k = 0; k < ARRAY_SIZE(share_reasons); k++)
 		is_needed |= share_lost(set, share, k) != 0;

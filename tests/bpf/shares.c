@@ -7,7 +7,9 @@
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -36,6 +38,7 @@ static const struct timespec moment = { .tv_nsec = MOMENT_NS };
 #define WAKERS_SHARE (WAKERS_MAX * 3 / 4)
 #define ACCOUNTS_SHARE (ACCOUNTS_ENDED * 3 / 4)
 #define LIVES_SHARE (LIVES_MAX * 3 / 4)
+#define BEHIND_SHARE (BEHIND_ROWS_MAX * 3 / 4)
 
 static const enum loss_reason lost_kinds[] = { LOSS_WAITS, LOSS_WAKERS, LOSS_ACCOUNTS, LOSS_LIFE_FULL };
 
@@ -165,10 +168,18 @@ static void unread_slots_release(struct rig *rig)
 			CHECK_INT_EQ("released", probe_set_slot_release(rig->set, i), 0);
 }
 
+static void behind_pass(const struct behind_key *key, const struct behind_value *value, void *data)
+{
+	(void)key;
+	(void)value;
+	(void)data;
+}
+
 static void slots_release(struct rig *rig)
 {
 	CHECK("read", probe_set_accounts(rig->set, account_pass, NULL) >= 0);
 	unread_slots_release(rig);
+	CHECK("read", probe_set_behind(rig->set, behind_pass, NULL) >= 0);
 }
 
 /* Root's crowd of RESOURCES_FEW waits a thread: some waits end before the thread sleeps. */
@@ -336,6 +347,7 @@ static void check_freed(struct rig *rig)
 		{ "with losses", { PASSING_UID, RESOURCES, false }, 1 },
 	};
 
+	losses_pass(rig); /* users of the checks before */
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct crowd crowd = rows[i].crowd;
 		size_t n = free_shares(rig);
@@ -629,6 +641,138 @@ static void check_lives(struct rig *rig)
 	slots_release(rig);
 }
 
+/* ---- who ran meanwhile ---- */
+
+#define CROWD_CPU 0
+#define BREEDER_UID 65533
+#define BRED 6000 /* processes that run for a moment each: more than there are rows */
+#define BRED_FEW 50
+#define BRED_NS 100000
+#define BRED_AT_ONCE 64 /* so that the victim waits for no more switches than are remembered */
+
+static void crowd_cpu(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(CROWD_CPU, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
+		_exit(1);
+}
+
+static void breed(size_t n)
+{
+	rig_byte_take(ask[0]);
+	for (size_t i = 0; i < n; i++) {
+		pid_t pid = vfork();
+
+		if (pid == 0) {
+			for (uint64_t until_ns = rig_now_ns() + BRED_NS; rig_now_ns() < until_ns;)
+				;
+			_exit(0);
+		}
+		(void)waitpid(pid, NULL, 0);
+		if (i % BRED_AT_ONCE == 0)
+			(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+	}
+	rig_byte_give(answer[1]);
+	_exit(0);
+}
+
+/* Always ready to run. */
+static int await_bred(void *data)
+{
+	struct pollfd bred = { .fd = answer[0], .events = POLLIN };
+
+	(void)data;
+	rig_byte_give(ask[1]);
+	while (poll(&bred, 1, 0) == 0)
+		;
+	return 0;
+}
+
+static int victim_run(void *data)
+{
+	const uint32_t *uid = data;
+
+	crowd_cpu();
+	become(*uid);
+	(void)subject_call(await_bred, NULL);
+	(void)subject_empty();
+	return 0;
+}
+
+struct meanwhiles {
+	uint32_t slot;
+	size_t n;
+	uint64_t ns, of_breeder_ns;
+};
+
+/* Waits for a CPU that were longer than what is remembered: of all users. */
+static uint64_t too_long(const struct rig *rig)
+{
+	uint64_t losses[LOSS_COUNT];
+
+	probe_set_losses(rig->set, losses);
+	return losses[LOSS_BEHIND];
+}
+
+static void behind_add(const struct behind_key *key, const struct behind_value *value, void *data)
+{
+	struct meanwhiles *sum = data;
+
+	if (key->slot != sum->slot)
+		return;
+	sum->n++;
+	sum->ns += value->ns;
+	sum->of_breeder_ns += value->uid == BREEDER_UID ? value->ns : 0;
+}
+
+/* Nobody is left out, however many run: without room for each of them their user is told. */
+static void check_behind(struct rig *rig)
+{
+	static const struct {
+		const char *what;
+		uint32_t uid;
+		size_t n;
+	} rows[] = {
+		{ "a crowd runs", CROWD_UID, BRED },
+		{ "some run beside another user", CROWD_UID - 1, BRED_FEW },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct meanwhiles sum = { .n = 0 };
+		uint32_t uid = rows[i].uid;
+		uint64_t long_before = too_long(rig), runnable_ns;
+		pid_t pid, breeder;
+
+		if (pipe2(ask, O_CLOEXEC) < 0 || pipe2(answer, O_CLOEXEC) < 0)
+			CHECK_SKIP("no pipes");
+		breeder = fork();
+		if (breeder == 0) {
+			crowd_cpu();
+			become(BREEDER_UID);
+			breed(rows[i].n);
+		}
+		CHECK_INT_EQ(rows[i].what, rig_child(rig, victim_run, &uid, &pid), 0);
+		(void)waitpid(breeder, NULL, 0);
+		runnable_ns = rig_figures(rig, pid, RIG_CALL).blame_ns[BLAME_RUNNABLE] +
+			      rig_figures(rig, pid, OP_EVENT_wait_main).blame_ns[BLAME_RUNNABLE];
+		sum.slot = rig_slot(rig, pid);
+		CHECK("read", probe_set_behind(rig->set, behind_add, &sum) >= 0);
+		CHECK_INT_IN(rows[i].what, sum.ns, too_long(rig) == long_before ? runnable_ns - runnable_ns / 50 : 0,
+			     runnable_ns);
+		CHECK_INT_IN(rows[i].what, sum.of_breeder_ns, rows[i].n * BRED_NS / 2, runnable_ns);
+		CHECK_INT_IN(rows[i].what, sum.n, MIN(rows[i].n, (size_t)BEHIND_SHARE) / 2, BEHIND_SHARE + RACES);
+		CHECK_INT_EQ(rows[i].what, lost_by(rig, uid, LOSS_BEHIND), 0);
+		for (size_t k = 0; k < 2; k++) {
+			(void)close(ask[k]);
+			(void)close(answer[k]);
+		}
+	}
+	slots_release(rig);
+}
+
 /* ---- a slot that belongs to another process by now ---- */
 
 static struct rig *the_rig;
@@ -675,6 +819,7 @@ int main(int argc, char **argv)
 	check_lives(&rig);
 	check_losses(&rig);
 	check_many_ids(&rig);
+	check_behind(&rig);
 	check_whose(&rig);
 	check_freed(&rig);
 	check_none_left(&rig);

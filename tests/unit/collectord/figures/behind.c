@@ -38,6 +38,15 @@ static void ran(struct neighbours *n, uint32_t tgid, uint32_t uid, bool is_betwe
 	CHECK_INT_EQ("note", behind_book_note(n->book, &key, &value), 0);
 }
 
+/* A user's processes for which the kernel half had no room. */
+static void ran_sum(struct neighbours *n, uint32_t uid, uint64_t ns)
+{
+	const struct behind_key key = { .slot = 1, .is_sum = 1, .tgid = uid };
+	const struct behind_value value = { .ns = ns, .uid = uid };
+
+	CHECK_INT_EQ("note", behind_book_note(n->book, &key, &value), 0);
+}
+
 static void read_all(struct neighbours *n)
 {
 	CHECK_INT_EQ("read", behind_book_read(n->book, &n->list, /* is_complete= */ true), 0);
@@ -187,11 +196,46 @@ static void other_cases(void)
 	neighbours_done(&n);
 }
 
+/* A row that made room begins anew at 0, in the same reading or in a later one; a user's sum is no process. */
+static void check_removed(void)
+{
+	static const struct {
+		uint64_t ns[3]; /* of the row as noted in each reading; 0: none */
+		bool is_removed[3];
+		uint64_t all_ns;
+	} rows[] = {
+		{ { 100, 250, 300 }, { false, false, false }, 300 },
+		{ { 100, 250, 300 }, { true, false, false }, 400 },
+		{ { 100, 250, 300 }, { false, true, false }, 550 },
+		{ { 100, 250, 300 }, { true, true, true }, 650 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct neighbours n;
+
+		neighbours_begin(&n);
+		for (size_t k = 0; k < ARRAY_SIZE(rows[i].ns); k++) {
+			ran(&n, 42, 7, false, rows[i].ns[k]);
+			ran_sum(&n, 42, rows[i].ns[k]);
+			if (rows[i].is_removed[k]) {
+				ran(&n, 42, 7, false, 0);
+				ran_sum(&n, 42, 0);
+			}
+			read_all(&n);
+		}
+		CHECK_INT_EQ("a process", ns_of(&n.list, 42, 7), rows[i].all_ns);
+		CHECK_INT_EQ("a sum", ns_of(&n.list, 0, 42), rows[i].all_ns);
+		CHECK_INT_EQ("no more", n.list.n, 2);
+		neighbours_done(&n);
+	}
+}
+
 int main(void)
 {
 	is_bounded();
 	differences_are_exact();
 	returns_to_the_list();
 	other_cases();
+	check_removed();
 	return check_result();
 }
