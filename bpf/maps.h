@@ -46,9 +46,9 @@ SHARED __u64 zero_unknown = 0;
 SHARED __u32 cells_high = 0;  /* highest index of a cell ever used */
 SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ring yet */
 /*
- * Number of entries in `waits`, `behind`, `wakers` and `accounts_ended`, and of unread records on the ring `life`: in all,
- * and by user (shares.h). The daemon corrects those of `waits` and `behind`, and subtracts the accounts and records that
- * it has read.
+ * Number of entries in `waits`, `behind`, `wakers` and `accounts_ended`, and of unread records on the ring `life`: in
+ * all, and by user (shares.h). The daemon corrects those of `waits` and `behind`, and subtracts the accounts and
+ * records that it has read.
  */
 SHARED __u32 n_behind = 0, behind_of[USER_SHARES] = {};
 SHARED __u32 behind_reading = 0; /* number of the daemon's next reading of `behind` */

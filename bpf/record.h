@@ -471,8 +471,9 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
 
 /*
  * Entries that were refused since the share was full: waits without a row, waits whose waker has no entry, threads
- * without their final account, waits for a CPU of which some time has no row. Records of process life that found no room in
- * the share, or on the ring. And paths that were not sent: since the share of the ring was used up, or for any other reason.
+ * without their final account, waits for a CPU of which some time has no row. Records of process life that found no
+ * room in the share, or on the ring. And paths that were not sent: since the share of the ring was used up, or for any
+ * other reason.
  */
 struct share_losses {
 	__u64 waits, wakers, accounts, lives, paths, behind;

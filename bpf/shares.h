@@ -13,9 +13,9 @@
  * processes that belong to no user (share_user()). So one person has two shares, and others find at least a sixteenth
  * of a map free.
  *
- * A user takes a share with the first process that makes a call, or that is told of; his losses are counted in it, too. The daemon frees
- * the shares of users who have neither a process nor an entry nor a loss. Users for whom none is left have SHARE_REST
- * together; its losses are those of the machine.
+ * A user takes a share with the first process that makes a call, or that is told of; his losses are counted in it, too.
+ * The daemon frees the shares of users who have neither a process nor an entry nor a loss. Users for whom none is left
+ * have SHARE_REST together; its losses are those of the machine.
  */
 #pragma once
 
