@@ -175,8 +175,24 @@ static void behind_pass(const struct behind_key *key, const struct behind_value 
 	(void)data;
 }
 
+static int life_pass(void *context, void *data, size_t bytes)
+{
+	(void)bytes;
+	probe_set_life_taken(context, data);
+	return 0;
+}
+
+static void lives_pass(struct rig *rig)
+{
+	struct ring_buffer *ring = ring_buffer__new(probe_set_life_fd(rig->set), life_pass, rig->set, NULL);
+
+	CHECK("read", ring_buffer__consume(ring) >= 0);
+	ring_buffer__free(ring);
+}
+
 static void slots_release(struct rig *rig)
 {
+	lives_pass(rig);
 	CHECK("read", probe_set_accounts(rig->set, account_pass, NULL) >= 0);
 	unread_slots_release(rig);
 	CHECK("read", probe_set_behind(rig->set, behind_pass, NULL) >= 0);
