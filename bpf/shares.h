@@ -28,6 +28,16 @@ static __always_inline bool share_has_room(__u32 n_own, __u32 n_used, __u32 n_mo
 	return n_used < n_most && n_own < SHARE_OF_FREE * (n_most - n_used);
 }
 
+/* Whether a user may have another entry; if so, it is counted. @n_own, @n_all: entries of the user, and of all */
+static __always_inline bool share_take(__u32 *n_own, __u32 *n_all, __u32 n_most)
+{
+	if (!share_has_room(*n_own, *n_all, n_most))
+		return false;
+	__sync_fetch_and_add(n_own, 1);
+	__sync_fetch_and_add(n_all, 1);
+	return true;
+}
+
 static __always_inline __u32 share_user_now(__u32 uid, __u32 flags)
 {
 	return share_user(uid, flags, READ_ONCE(subordinate.first), READ_ONCE(subordinate.n));
@@ -82,18 +92,13 @@ static __always_inline __u32 share_index(__u32 slot, const struct process_slot *
 VERIFIED_ALONE int share_take_wait(__u32 slot, __u32 tgid)
 {
 	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
-	__u32 *n_own;
 
 	if (!s || s->tgid != tgid)
 		return 0;
-	n_own = &waits_of[share_index(slot, s)];
-	if (!share_has_room(*n_own, n_waits, WAITS_MAX)) {
-		__sync_fetch_and_add(&share_losses_of(slot)->waits, 1);
-		return 0;
-	}
-	__sync_fetch_and_add(n_own, 1);
-	__sync_fetch_and_add(&n_waits, 1);
-	return 1;
+	if (share_take(&waits_of[share_index(slot, s)], &n_waits, WAITS_MAX))
+		return 1;
+	__sync_fetch_and_add(&share_losses_of(slot)->waits, 1);
+	return 0;
 }
 
 /*
@@ -103,16 +108,8 @@ VERIFIED_ALONE int share_take_wait(__u32 slot, __u32 tgid)
 static __always_inline bool share_take_behind(__u32 slot, __u32 n_most)
 {
 	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
-	__u32 *n_own;
 
-	if (!s || !s->tgid)
-		return false;
-	n_own = &behind_of[share_index(slot, s)];
-	if (!share_has_room(*n_own, n_behind, n_most))
-		return false;
-	__sync_fetch_and_add(n_own, 1);
-	__sync_fetch_and_add(&n_behind, 1);
-	return true;
+	return s && s->tgid && share_take(&behind_of[share_index(slot, s)], &n_behind, n_most);
 }
 
 /*
@@ -123,19 +120,15 @@ static __always_inline bool share_take_behind(__u32 slot, __u32 n_most)
 VERIFIED_ALONE __u32 share_take_account(__u32 slot)
 {
 	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
-	__u32 *n_own, share;
+	__u32 share;
 
 	if (!s)
 		return USER_SHARES;
 	share = share_index(slot, s);
-	n_own = &accounts_ended_of[share];
-	if (!share_has_room(*n_own, n_accounts_ended, ACCOUNTS_ENDED)) {
-		__sync_fetch_and_add(&share_losses_of(slot)->accounts, 1);
-		return USER_SHARES;
-	}
-	__sync_fetch_and_add(n_own, 1);
-	__sync_fetch_and_add(&n_accounts_ended, 1);
-	return share;
+	if (share_take(&accounts_ended_of[share], &n_accounts_ended, ACCOUNTS_ENDED))
+		return share;
+	__sync_fetch_and_add(&share_losses_of(slot)->accounts, 1);
+	return USER_SHARES;
 }
 
 /* There is no entry after all. */

@@ -13,15 +13,7 @@
 /* Return: number of entries or -errno */
 static int behind_read(struct probe_set *set)
 {
-	LIBBPF_OPTS(bpf_map_batch_opts, opts, .elem_flags = 0);
-	uint32_t n = BEHIND_ROWS_MAX, position;
-
-	/* One call reads all entries; -ENOENT means that it reached the end. */
-	if (bpf_map_lookup_batch(bpf_map__fd(set->bpf->maps.behind), NULL, &position, set->behind_keys,
-				 set->behind_values, &n, &opts) &&
-	    errno != ENOENT)
-		return -errno;
-	return (int)n;
+	return share_map_read(set->bpf->maps.behind, BEHIND_ROWS_MAX, set->behind_keys, set->behind_values);
 }
 
 /* Remove a row. If it comes back it begins anew at 0, so func is called with time 0. */

@@ -101,6 +101,9 @@ void probe_set_rest_losses(const struct probe_set *set, uint64_t losses[LOSS_COU
 struct share_entries {
 	uint32_t all, of[USER_SHARES];
 };
+/** share_map_read() - read a map in one call; keys and values have room for `most`. Return: number of entries, or
+ * -errno */
+int share_map_read(const struct bpf_map *map, uint32_t most, void *keys, void *values);
 /** share_entries_read() - read the kernel half's counts */
 void share_entries_read(const uint32_t *all, const uint32_t of[USER_SHARES], struct share_entries *ret);
 /**

@@ -86,6 +86,17 @@ void probe_set_share_lose(struct probe_set *set, uint32_t slot, enum loss_reason
 
 /* ---- entries ---- */
 
+int share_map_read(const struct bpf_map *map, uint32_t most, void *keys, void *values)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts, .elem_flags = 0);
+	uint32_t n = most, position;
+
+	/* -ENOENT means that it reached the end. */
+	if (bpf_map_lookup_batch(bpf_map__fd(map), NULL, &position, keys, values, &n, &opts) && errno != ENOENT)
+		return -errno;
+	return (int)n;
+}
+
 void share_entries_read(const uint32_t *all, const uint32_t of[USER_SHARES], struct share_entries *ret)
 {
 	ret->all = __atomic_load_n(all, __ATOMIC_RELAXED);

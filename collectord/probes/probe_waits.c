@@ -14,15 +14,7 @@
 /* Return: number of entries read, or -errno */
 static int waits_read(struct probe_set *set)
 {
-	LIBBPF_OPTS(bpf_map_batch_opts, opts, .elem_flags = 0);
-	uint32_t n = WAITS_MAX, position;
-
-	/* One call reads all entries; -ENOENT means that it reached the end. */
-	if (bpf_map_lookup_batch(bpf_map__fd(set->bpf->maps.waits), NULL, &position, set->wait_keys, set->wait_values,
-				 &n, &opts) &&
-	    errno != ENOENT)
-		return -errno;
-	return (int)n;
+	return share_map_read(set->bpf->maps.waits, WAITS_MAX, set->wait_keys, set->wait_values);
 }
 
 static void rows_by_user(const struct probe_set *set, int n, struct share_entries *ret)

@@ -252,20 +252,30 @@ static void life_is_counted(void)
 	store_world_done(&world);
 }
 
+/* A file at its limit, committed a hundred times. */
+static struct store *store_filled(struct store_world *world, uint64_t step_ns,
+				  void (*fill)(struct store_world *world, struct store *store, uint32_t second))
+{
+	struct store *store;
+
+	store_world_init(world);
+	world->options.max_bytes = LIMIT_BYTES;
+	store = store_world_open(world);
+	for (uint32_t second = 0; second < 100; second++) {
+		world->now_ns += step_ns;
+		fill(world, store, second);
+		CHECK_INT_EQ("commit", store_flush(store), 0);
+	}
+	return store;
+}
+
 /* Rows of processes to which nothing refers any more go with the data. */
 static void processes_go(void)
 {
 	struct store_world world;
 	struct store *store;
 
-	store_world_init(&world);
-	world.options.max_bytes = LIMIT_BYTES;
-	store = store_world_open(&world);
-	for (uint32_t second = 0; second < 100; second++) {
-		world.now_ns += 90 * NSEC_PER_SEC;
-		fill_callers(&world, store, second);
-		CHECK_INT_EQ("commit", store_flush(store), 0);
-	}
+	store = store_filled(&world, 90 * NSEC_PER_SEC, fill_callers);
 	CHECK_INT_IN("the newest stay", store_world_sql(&world, "SELECT count(*) FROM process"), AT_ONCE, 80 * AT_ONCE);
 	CHECK_INT_EQ("the newest stay",
 		     store_world_sql(&world, "SELECT count(*) FROM process WHERE pid >= 1000000 + 99 * 200"), AT_ONCE);
@@ -279,14 +289,7 @@ static void stored_again(void)
 	struct store_world world;
 	struct store *store;
 
-	store_world_init(&world);
-	world.options.max_bytes = LIMIT_BYTES;
-	store = store_world_open(&world);
-	for (uint32_t second = 0; second < 100; second++) {
-		world.now_ns += NSEC_PER_SEC;
-		fill_living(&world, store, second);
-		CHECK_INT_EQ("commit", store_flush(store), 0);
-	}
+	store = store_filled(&world, NSEC_PER_SEC, fill_living);
 	CHECK("not all", store_world_sql(&world, "SELECT count(*) FROM process") < 100 * AT_ONCE);
 	world.now_ns += NSEC_PER_SEC;
 	callers_tick(&world, store, 5, 1, 0); /* not stored now */
