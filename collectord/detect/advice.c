@@ -144,9 +144,11 @@ static struct advice_cpu advise_workers(const struct advice_task *victim, const 
 			       behind->pid);
 	else
 		(void)snprintf(a.text[a.n++], ADVICE_BYTES, "they are workers of this process: " FEWER_WORKERS);
-	if (n_cpus != 1 && behind->pid && !is_apart)
+	if (n_cpus == 1 || is_apart)
+		return a;
+	if (behind->pid)
 		advise_move(&a, victim, behind, "", affinity);
-	else if (n_cpus != 1 && !behind->pid)
+	else
 		(void)snprintf(
 			a.text[a.n++], ADVICE_BYTES,
 			"or move each of them: taskset -acp CPUS PID, with CPUS where this process does not run");

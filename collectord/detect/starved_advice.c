@@ -57,6 +57,7 @@ static void advise_locked_worker(const struct finding_hop *lock, const struct de
 static void advise_loader(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	const struct finding_hop *disk = chain_disk(&f->cause.chain), *lock = chain_file_lock(&f->cause.chain);
+	bool sleeps = chain_sleeps(&f->cause.chain);
 	char path[DETECTOR_PATH_BYTES] = "";
 	double ratio = s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0;
 	double n = ratio < 1 ? (double)s->n_culprits / (1 - ratio) + 0.999 : UINT32_MAX;
@@ -73,14 +74,14 @@ static void advise_loader(const struct detector_sums *s, const struct detector_f
 		detector_advise(f, "keep %s in memory or on a faster disk: the worker waits for it", path);
 	else if (disk)
 		detector_advise(f, "keep its files in memory or on a faster disk: the worker waits for them");
-	if (chain_sleeps(&f->cause.chain))
+	if (sleeps)
 		detector_advise(f, "the worker sleeps for most of the time: see what for, and let it sleep less");
 	if (n > s->n_culprits && n < UINT32_MAX)
 		detector_advise(f,
 				"more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers %" PRIu32
 				" -> %" PRIu32,
 				s->n_culprits, (uint32_t)n);
-	else if (!chain_sleeps(&f->cause.chain))
+	else if (!sleeps)
 		detector_advise(f, "let the workers do less for each batch: prepare the data once, keep it in memory");
 	if (f->cause.pid)
 		detector_advise_command(f, facts, "see what the worker does", "sudo py-spy dump --pid ", f->cause.pid,
