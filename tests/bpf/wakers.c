@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
@@ -399,9 +400,8 @@ static const struct scenario scenarios[] = {
 	  NULL },
 	{ "POSIX message queue, a process", await_posix_message, wake_posix_message, PROCESS, false, BLAME_OTHER,
 	  RESOURCE_NONE, "", NULL },
-	/* Linux 6.1 leaves each write to a pipe to a worker. */
-	{ "pipe, a process through io_uring", await_pipe, wake_pipe_ring, WORKER, false, BLAME_OTHER, RESOURCE_PIPE, "",
-	  NULL },
+	{ "pipe, a process through io_uring", await_pipe, wake_pipe_ring, PROCESS, false, BLAME_OTHER, RESOURCE_PIPE,
+	  "", NULL },
 	{ "pipe, a worker of io_uring", await_pipe, wake_pipe_worker, WORKER, false, BLAME_OTHER, RESOURCE_PIPE, "",
 	  NULL },
 	{ "child", await_child, wake_nobody, CHILD, false, BLAME_OTHER, RESOURCE_CHILD, "", NULL },
@@ -448,6 +448,26 @@ static bool is_hidden(const struct scenario *s)
 	return s->waker == HIDDEN_PROCESS || s->waker == HIDDEN_CHILD;
 }
 
+/* Linux 6.1 cannot ask a pipe not to wait, and leaves each write through io_uring to a worker. */
+static bool pipes_may_refuse(void)
+{
+	struct iovec byte = { .iov_base = &(char){ 0 }, .iov_len = 1 };
+	bool may = false;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) == 0) {
+		may = preadv2(fds[0], &byte, 1, -1, RWF_NOWAIT) < 0 && errno == EAGAIN;
+		(void)close(fds[0]);
+		(void)close(fds[1]);
+	}
+	return may;
+}
+
+static bool is_worker(const struct scenario *s)
+{
+	return s->waker == WORKER || (s->wake == wake_pipe_ring && !pipes_may_refuse());
+}
+
 static bool is_process(const struct scenario *s)
 {
 	return s->waker == PROCESS || s->waker == WORKER || is_hidden(s);
@@ -481,7 +501,7 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 	    key->class != s->class || key->op != (s->is_in ? RIG_CALL : 0) || key->tid != kept->tid)
 		return;
 	if (key->waker_tgid != shared->waker_tgid ||
-	    (s->waker != WORKER && key->waker_tid != shared->waker_tid)) { /* it has a number of its own */
+	    (!is_worker(s) && key->waker_tid != shared->waker_tid)) { /* it has a number of its own */
 		fprintf(stderr, "[%s] said to have ended it: process %u, thread %u '%s'\n", s->name, key->waker_tgid,
 			key->waker_tid, value->waker_comm);
 		kept->other_wakers += value->count;
@@ -493,7 +513,7 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 	kept->are_told = strcmp(value->name, s->resource_name) == 0 &&
 			 value->waker_uid == (is_process(s) ? WAKER_UID : 0) &&
 			 value->is_waker_guarded == (is_hidden(s) && (s->waker != HIDDEN_CHILD || says_dumpable())) &&
-			 (is_child(s) || s->waker == WORKER || strcmp(value->waker_comm, comm) == 0);
+			 (is_child(s) || is_worker(s) || strcmp(value->waker_comm, comm) == 0);
 }
 
 /* Says what was kept instead. */
