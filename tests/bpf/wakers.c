@@ -177,7 +177,8 @@ static void end_by_exec(void)
 	_exit(1);
 }
 
-enum waker { NOBODY, THREAD, PROCESS, WORKER, HIDDEN_PROCESS, CHILD, HIDDEN_CHILD, HOG };
+/* RING: the process itself, or where pipes cannot refuse to wait a worker of its io_uring. */
+enum waker { NOBODY, THREAD, PROCESS, WORKER, RING, HIDDEN_PROCESS, CHILD, HIDDEN_CHILD, HOG };
 
 struct scenario {
 	const char *name;
@@ -193,6 +194,12 @@ struct scenario {
 
 static const struct scenario *scenario;
 static struct probe_set *probes;
+
+/* Whether a process beside the test wakes it, which is no child that ends. */
+static bool is_own_process(const struct scenario *s)
+{
+	return s->waker == PROCESS || s->waker == WORKER || s->waker == RING || s->waker == HIDDEN_PROCESS;
+}
 
 static bool is_child(const struct scenario *s)
 {
@@ -328,7 +335,7 @@ static int run(void *data)
 		return 1;
 	if (s->waker == THREAD && pthread_create(&thread, NULL, wake, NULL))
 		return 1;
-	if (s->waker == PROCESS || s->waker == WORKER || s->waker == HIDDEN_PROCESS)
+	if (is_own_process(s))
 		pid = process_start(process_wake);
 	if (s->waker == HOG) {
 		pin();
@@ -400,8 +407,8 @@ static const struct scenario scenarios[] = {
 	  NULL },
 	{ "POSIX message queue, a process", await_posix_message, wake_posix_message, PROCESS, false, BLAME_OTHER,
 	  RESOURCE_NONE, "", NULL },
-	{ "pipe, a process through io_uring", await_pipe, wake_pipe_ring, PROCESS, false, BLAME_OTHER, RESOURCE_PIPE,
-	  "", NULL },
+	{ "pipe, a process through io_uring", await_pipe, wake_pipe_ring, RING, false, BLAME_OTHER, RESOURCE_PIPE, "",
+	  NULL },
 	{ "pipe, a worker of io_uring", await_pipe, wake_pipe_worker, WORKER, false, BLAME_OTHER, RESOURCE_PIPE, "",
 	  NULL },
 	{ "child", await_child, wake_nobody, CHILD, false, BLAME_OTHER, RESOURCE_CHILD, "", NULL },
@@ -465,12 +472,12 @@ static bool pipes_may_refuse(void)
 
 static bool is_worker(const struct scenario *s)
 {
-	return s->waker == WORKER || (s->wake == wake_pipe_ring && !pipes_may_refuse());
+	return s->waker == WORKER || (s->waker == RING && !pipes_may_refuse());
 }
 
 static bool is_process(const struct scenario *s)
 {
-	return s->waker == PROCESS || s->waker == WORKER || is_hidden(s);
+	return is_own_process(s) || s->waker == HIDDEN_CHILD;
 }
 
 /* Whether the kernel keeps of a process that exits whether its user might inspect it. Older ones show it to him. */
