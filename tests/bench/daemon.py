@@ -2,7 +2,6 @@
 """Cost of the daemon: CPU time per million calls above idle, resident and kernel memory, idle and under load."""
 import json
 import os
-import re
 import subprocess
 import time
 
@@ -17,12 +16,8 @@ PER_MILLION_S = 0.1
 
 def ran_bytes(bench, cpus):
     """Bytes of the rings of last running tasks on this number of CPUs, limited as by ran_entries() in probe_set.c."""
-    with open(bench.programs.source("bpf/record.h"), encoding="utf-8") as file:
-        text = file.read()
-
     def value(name):
-        factors = re.search(rf"#define {name} \(?(\d+)(?: << (\d+)\))?", text).groups("0")
-        return int(factors[0]) << int(factors[1])
+        return bench.programs.constant("bpf/record.h", name)
 
     entries = value("RAN_ENTRIES_MAX")
     while entries > value("RAN_ENTRIES_MIN") and entries * value("RAN_ENTRY_BYTES") * cpus > value("RAN_BYTES_MAX"):

@@ -74,12 +74,6 @@ class MemoryGroup:
             os.rmdir(self.path)
 
 
-def share_most(bench):
-    """Processes of one user that the file has room for at once, at least."""
-    with open(bench.tools.source("collectord/archive/write/life_share.h"), encoding="utf-8") as file:
-        return int(re.search(r"define LIFE_SHARE_MOST (\d+)", file.read())[1])
-
-
 def storm(bench):
     with MemoryGroup() as group, kept.Kept(bench.programs.build) as place:
         kills = KILLS if group else 0
@@ -96,7 +90,7 @@ def storm(bench):
     bench.row("records of calls lost because the ring was full", trace.lost().get("ring_full", 0), "records", least=1)
     bench.row("records of exec, fork, exit and kill lost because the ring was full", trace.lost().get("life_full", 0), "records", limit=0)
     # A user has a share of the file for processes that make no calls (archive/write/life_share.h); what it has no room for is told as a gap.
-    share, missing = share_most(bench), 0
+    share, missing = bench.tools.constant("collectord/archive/write/life_share.h", "LIFE_SHARE_MOST"), 0
     # the storm itself and the calling program are counted, too
     for what, reported, in_file, made in (
             ("exec", life["execs"], stored.get("process_exec", 0), PROCESSES + 2), ("fork", life["forks"], stored.get("process_fork", 0), PROCESSES + kills + 1),

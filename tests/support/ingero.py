@@ -64,6 +64,12 @@ class Programs:
         """Path of a file of the source tree."""
         return os.path.join(self.root, path)
 
+    def constant(self, path, name):
+        """A whole number that a file of the source tree defines, such as 64 or (4u << 20)."""
+        with open(self.source(path), encoding="utf-8") as file:
+            factors = re.search(rf"#define {name} \(?(\d+)u?(?: << (\d+)\))?", file.read()).groups("0")
+        return int(factors[0]) << int(factors[1])
+
     def has_option(self, command, option=""):
         """Whether this build has the command and the option; an older build may lack them."""
         told = help_of(self.path("ingero-cli"), command)
