@@ -48,6 +48,7 @@ enum loss_reason {
 #define WISH_HOLD 0x2u	     /* stop the process while a new library is attached; only in wishes for one process */
 #define WISH_RECORDS 0x4u    /* write records of slow, failed, synchronising and allocating calls */
 #define WISH_EVERY_CALL 0x8u /* write records of all calls; with WISH_RECORDS */
+#define WISH_STACKS 0x10u    /* with their stacks; with WISH_RECORDS */
 
 struct process_wish {
 	__u32 flags;	    /* WISH_*; 0: nothing */
@@ -111,6 +112,7 @@ struct call_record {
 	__u64 duration_ns;	     /* without the cost of tracing */
 	__u64 raw_ns;		     /* as measured between the two probes */
 	__u64 blame_ns[BLAME_COUNT]; /* [BLAME_ON_CPU] is 0: the remainder of raw_ns */
+	__u64 stack;		     /* id of its stack (stack_record.h); 0: none */
 	__s32 ret;
 	__u16 op;
 	__u8 reason; /* bits of enum record_reason */
@@ -119,7 +121,7 @@ struct call_record {
 	__u64 args[OP_ARGS_MAX];
 };
 #define CALL_RECORD_SHORT (sizeof(struct call_record) - (OP_ARGS_MAX - OP_ARGS_SHORT) * sizeof(__u64))
-_Static_assert(sizeof(struct call_record) == 200 && CALL_RECORD_SHORT == 168, "call_record is ABI between both halves");
+_Static_assert(sizeof(struct call_record) == 208 && CALL_RECORD_SHORT == 176, "call_record is ABI between both halves");
 
 /* Identity of a file in the kernel. On an overlay: the file in the lower layer, which all users of that layer share. */
 struct file_identity {

@@ -19,7 +19,7 @@
 #define PARSER_BUILD_ID_BYTES 20
 #define PARSER_INTERPRETER_BYTES_MAX (64u << 20) /* the largest seen, of CPython 3.12, has 449 KiB */
 
-enum parser_question_kind { PARSER_ASK_LIBRARY = 1 };
+enum parser_question_kind { PARSER_ASK_LIBRARY = 1, PARSER_ASK_ROWS, PARSER_ASK_NAMES, PARSER_ASK_CODE };
 
 struct parser_question {
 	uint32_t kind;
@@ -83,6 +83,101 @@ struct parser_library {
 	int64_t interpreter_delta;   /* its address minus the start of the first executable mapping of the file */
 	struct parser_collector collector; /* of that interpreter */
 	struct parser_symbol symbols[];	   /* n_symbols, by offset; several names at one offset are one entry */
+};
+
+/* ---- rules of unwinding (bpf/stack_record.h) ---- */
+
+#define PARSER_PAGES_MAX 256
+
+struct parser_rows_question {
+	uint32_t kind; /* PARSER_ASK_ROWS */
+	uint32_t n;
+	uint64_t file_bytes;
+	uint32_t pages[PARSER_PAGES_MAX]; /* n: file offset / UNWIND_PAGE, ascending */
+};
+
+struct parser_page {
+	uint32_t page;	 /* as in the question */
+	uint32_t n_rows; /* at most UNWIND_PAGE_ROWS_MAX; 0: the file has no rules for this page */
+};
+
+/*
+ * n_pages of struct parser_page follow: the first of the question, as many as fit. Then n_rows rows, those of one page
+ * after those of the page before, each page ascending and its first row at offset 0. Then n_sides of struct
+ * unwind_side; UNWIND_SIDE has the index among these.
+ */
+struct parser_rows {
+	uint32_t result; /* enum parser_result; the rest is valid only for PARSER_OK */
+	uint32_t n_pages;
+	uint32_t n_rows;
+	uint32_t n_sides;
+};
+
+/* ---- names of addresses ---- */
+
+#define PARSER_NAMES_MAX 128
+#define PARSER_DEBUG_LINK_BYTES 64
+
+struct parser_names_question {
+	uint32_t kind; /* PARSER_ASK_NAMES */
+	uint32_t n;
+	uint64_t file_bytes;
+	uint64_t device, inode, change_ns; /* of the file: what was read of it is kept for the next question */
+	uint32_t is_address; /* 1: `at` are addresses as linked, of a separate debug file; 0: offsets in the file */
+	uint32_t pad;
+	uint64_t at[PARSER_NAMES_MAX]; /* n: of one byte of the instruction, for a caller the last one of its call */
+};
+
+struct parser_name {
+	uint64_t address; /* of `at` as linked; 0: it is not in the file's code */
+	uint64_t offset;  /* from the start of its symbol */
+	uint32_t symbol;  /* place of its text in the texts; 0: not known */
+	uint32_t file;	  /* likewise of the source file; 0: not known */
+	uint32_t line;	  /* 0: not known */
+	uint32_t is_exported; /* its symbol is in the dynamic table alone: a better table may know better */
+};
+
+/*
+ * n of struct parser_name follow: the first of the question, as many as fit; then n_text bytes of texts, each UTF-8,
+ * NUL-terminated, the first one "".
+ */
+struct parser_names {
+	uint32_t result; /* enum parser_result; the rest is valid only for PARSER_OK */
+	uint32_t n;
+	uint32_t n_text;
+	uint32_t debug_crc;			  /* with debug_link */
+	char debug_link[PARSER_DEBUG_LINK_BYTES]; /* name of a separate file with debug data; "": none */
+	uint8_t build_id[PARSER_BUILD_ID_BYTES];
+	uint8_t n_build_id;
+	uint8_t has_symbols; /* a full table of symbols was read, .gnu_debugdata included */
+	uint8_t has_lines;   /* it has lines of source files */
+	uint8_t pad;
+};
+
+/* ---- code objects of Python ---- */
+
+#define PARSER_CODE_LINES_MAX 4096
+
+/* struct code_record (bpf/stack_record.h) with its bytes follows. */
+struct parser_code_question {
+	uint32_t kind; /* PARSER_ASK_CODE */
+	uint32_t n_record; /* bytes */
+};
+
+/* From this offset of the bytecode on, bytes, the line is this one; 0: none. */
+struct parser_code_line {
+	uint32_t from;
+	uint32_t line;
+};
+
+/* n_lines of struct parser_code_line follow, ascending; then n_text bytes of texts as in struct parser_names. */
+struct parser_code {
+	uint32_t result; /* PARSER_OK, or PARSER_DAMAGED: it is no code object; the rest is valid only for PARSER_OK */
+	uint32_t name, qualname, file; /* places of texts */
+	uint32_t n_lines;
+	uint32_t n_text;
+	uint32_t end; /* lines are known up to this offset, bytes */
+	uint32_t pad;
 };
 
 struct child_role;

@@ -15,6 +15,7 @@
 #include "procs/process_table.h"
 
 struct op;
+struct stack;
 
 #define MEASURED(class) ((uint16_t)(1u << (class)))
 
@@ -24,6 +25,7 @@ struct event {
 	const struct life_record *life; /* an event of the host */
 	struct process *process;	/* borrowed: a part that keeps it takes a reference */
 	const struct op *op;
+	struct stack *stack; /* of a call, borrowed likewise; NULL: none (events/stack.h) */
 	uint16_t measured; /* MEASURED(class): classes that this source can measure; absent is not zero */
 };
 

@@ -8,11 +8,13 @@
 struct event;
 struct finding;
 struct process_figures;
+struct stack;
 struct tick;
 
 /* Functions of a part; missing ones are skipped. Pointers in arguments are borrowed. */
 struct sink_ops {
 	void (*event)(const struct event *event, void *data); /* a call; or an event of the host: .life is set */
+	void (*stack)(struct stack *stack, void *data); /* of an earlier event: its frames are known now */
 	void (*drained)(void *data);			      /* after each turn that delivered records */
 	void (*second)(void *data); /* figures were collected, and their recent maxima are about to be taken */
 	/* @is_last: no lease is left: open findings are closed, and stored with the rest of the second */
