@@ -94,6 +94,8 @@ struct stack_maps {
 
 /* ---- records ---- */
 
+#define STACK_ID_ONCE (1ull << 63) /* in the id of a stack that was copied: no other call has it */
+
 #define STACK_NATIVE_MAX 128
 #define STACK_PYTHON_MAX 128
 #define STACK_RUNS_MAX 64
@@ -155,7 +157,8 @@ struct stack_record {
 	__u16 n_traps;
 	__u8 native_end; /* enum stack_end, as the next */
 	__u8 python_end;
-	__u8 pad[2];
+	__u8 python_minor; /* 3.minor; 0: not known */
+	__u8 pad;
 	struct stack_native native[STACK_NATIVE_MAX];
 	struct stack_python python[STACK_PYTHON_MAX];
 	struct stack_run runs[STACK_RUNS_MAX];
