@@ -36,6 +36,9 @@ static void process_memory_free(struct process_memory *p)
 	ARRAY_DONE(&p->tracks);
 	ARRAY_DONE(&p->ops);
 	ARRAY_DONE(&p->in_flight);
+	for (size_t i = 0; p->sites && i < DETECTOR_COUNT; i++)
+		sites_done(&p->sites[i]);
+	free(p->sites);
 	assert(p->process->memory == p);
 	p->process->memory = NULL;
 	(void)process_unref(p->process);
