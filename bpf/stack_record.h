@@ -39,12 +39,12 @@
 #define UNWIND_ESCAPE_VALUE(rule) ((rule)&0xfffu)
 
 enum unwind_escape {
-	UNWIND_STOP = 1,   /* the outermost frame: its return address is undefined */
-	UNWIND_GAP,	   /* no function is described here */
-	UNWIND_PLT,	   /* CFA is SP + 8, and 8 more from byte 11 of each 16 on */
-	UNWIND_SIGNAL,	   /* frame of a signal: registers are in the kernel's signal frame */
-	UNWIND_SIDE,	   /* value: index in unwind_sides */
-	UNWIND_LOST,	   /* not supported: another register as base, ... */
+	UNWIND_STOP = 1,      /* the outermost frame: its return address is undefined */
+	UNWIND_GAP,	      /* no function is described here */
+	UNWIND_PLT,	      /* CFA is SP + 8, and 8 more from byte 11 of each 16 on */
+	UNWIND_SIGNAL,	      /* frame of a signal: registers are in the kernel's signal frame */
+	UNWIND_SIDE,	      /* value: index in unwind_sides */
+	UNWIND_LOST,	      /* not supported: another register as base, ... */
 	UNWIND_FRAME_POINTER, /* not described, but the code keeps frame pointers: CFA = BP + 16, BP at CFA - 16 */
 };
 
@@ -59,9 +59,18 @@ struct unwind_side {
 	__u8 pad[2];
 };
 
+/* Registers of a frame. */
+struct unwind_registers {
+	__u64 ip;
+	__u64 sp;
+	__u64 frame_pointer;
+	__u32 is_exact; /* ip is of the instruction itself, not behind a call: a signal interrupted the frame */
+	__u32 pad;
+};
+
 /*
- * Arrays of words in blocks, since an element of an array map takes 8 bytes at least. A page's entry is
- * first row << 10 | number of rows; row 0 is never used.
+ * Arrays of words in blocks: one element of the map each. A page's entry is first row << 10 | number of rows. All rows
+ * of a page are in one block; row 0 is never used.
  */
 #define UNWIND_BLOCK 1024u /* words of a block */
 #define UNWIND_PAGES (2u << 20)
@@ -71,6 +80,8 @@ struct unwind_side {
 #define UNWIND_PAGE_ASKED 1u   /* the same, and the daemon knows */
 #define UNWIND_PAGE_BARE 2u    /* it has no rules: frame pointers are tried */
 #define UNWIND_PAGE_ENTRY(first, n) ((__u32)(first) << 10 | (n))
+#define UNWIND_PAGE_FIRST(entry) ((entry) >> 10)
+#define UNWIND_PAGE_N(entry) ((entry)&0x3ffu)
 
 /* ---- mappings of a process ---- */
 
@@ -89,29 +100,40 @@ struct stack_maps {
 	__u32 tag;	      /* number of this list, never used again; 0: none */
 	__u32 exec_gen;	      /* of the process when its mappings were read */
 	__u32 loader_changes; /* likewise: struct process_entry */
+	__u64 exec_vm;	      /* likewise: its executable pages */
 	struct stack_mapping mappings[STACK_MAPPINGS_MAX];
 };
+
+#define STACK_SCRATCHES_PER_CPU 2 /* buffers in which stacks are made */
 
 /* ---- records ---- */
 
 #define STACK_NATIVE_MAX 128
+#define STACK_NATIVE_FIRST 1 /* the first frame that is found by unwinding has a caller before it: the call itself */
 #define STACK_PYTHON_MAX 128
 #define STACK_RUNS_MAX 64
 #define STACK_TRAPS_MAX 8
 #define STACK_COPY_MAX 65536u
 
+/* Key of map `stacks_seen`: a stack that was sent. */
+struct stack_key {
+	__u64 id;
+	__u32 tgid;
+	__u32 exec_gen;
+};
+
 enum stack_end {
-	STACK_END_NONE,	      /* of the Python part: the thread runs no Python */
-	STACK_END_COMPLETE,   /* up to the start of the thread */
-	STACK_END_DEPTH,      /* more frames than there is room for */
-	STACK_END_RULE,	      /* a rule is missing: the record has a copy of the stack */
-	STACK_END_GAP,	      /* no rule describes this code */
-	STACK_END_LOST,	      /* a rule is of a kind that is not supported */
-	STACK_END_UNREADABLE, /* memory of the stack could not be read */
-	STACK_END_CHANGED,    /* mappings changed meanwhile */
+	STACK_END_NONE,		  /* of the Python part: the thread runs no Python */
+	STACK_END_COMPLETE,	  /* up to the start of the thread */
+	STACK_END_DEPTH,	  /* more frames than there is room for */
+	STACK_END_RULE,		  /* a rule is missing: the record has a copy of the stack */
+	STACK_END_GAP,		  /* no rule describes this code */
+	STACK_END_LOST,		  /* a rule is of a kind that is not supported */
+	STACK_END_UNREADABLE,	  /* memory of the stack could not be read */
+	STACK_END_CHANGED,	  /* mappings changed meanwhile */
 	STACK_END_FRAME_POINTERS, /* some frames were found by frame pointers: callers may be missing */
-	STACK_END_LARGE,      /* the copy is cut: the stack is larger than STACK_COPY_MAX */
-	STACK_END_LAYOUT,     /* the interpreter is of a version that is not understood */
+	STACK_END_LARGE,	  /* the copy is cut: the stack is larger than STACK_COPY_MAX */
+	STACK_END_LAYOUT,	  /* the interpreter is of a version that is not understood */
 	STACK_END_COUNT
 };
 
@@ -143,10 +165,10 @@ struct stack_trap {
 /* On the ring `stacks`. `memory`: n_memory bytes from `sp` on, only with STACK_END_RULE and STACK_END_LARGE. */
 struct stack_record {
 	RECORD_HEADER;
-	__u64 id;      /* as in struct call_record */
+	__u64 id;		     /* as in struct call_record */
 	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function */
-	__u64 exec_vm; /* executable pages of the process: differs after a mapping */
-	__u32 tag;     /* of its mappings; 0: they were not known */
+	__u64 exec_vm;		     /* executable pages of the process: differs after a mapping */
+	__u32 tag;		     /* of its mappings; 0: they were not known */
 	__u32 loader_changes;
 	__u32 n_memory;
 	__u16 n_native;
@@ -172,13 +194,14 @@ _Static_assert(sizeof(struct stack_record) % 8 == 0, "stack_record is ABI betwee
 #define CODE_LINES_MAX 32768u /* bytes of a line table */
 struct code_record {
 	RECORD_HEADER;
-	__u64 code;	  /* its address */
+	__u64 code; /* its address */
 	__u32 first_line;
-	__u16 minor;	  /* 3.minor of the interpreter */
-	__u16 n_name;	  /* bytes of the copy of each string object, from its start on; 0: none */
+	__u16 minor;  /* 3.minor of the interpreter */
+	__u16 n_name; /* bytes of the copy of each string object, from its start on; 0: none */
 	__u16 n_qualname;
 	__u16 n_file;
 	__u32 n_lines;	   /* bytes of the line table that were copied, without the object's head */
 	__u32 n_lines_all; /* bytes that it has */
 	__u8 bytes[];	   /* name, qualname, file, lines */
 };
+#define CODE_RECORD_HEAD __builtin_offsetof(struct code_record, bytes)
