@@ -18,7 +18,6 @@
 #define STACK_SHARE_BYTES (STACK_RING_BYTES / 4 * 3)
 #define STACK_WAKE_BYTES (STACK_RING_BYTES / 8) /* of unread stacks: the daemon is woken, once */
 #define STACKS_SEEN 32768
-#define STACK_UNIQUE (1ull << 63) /* in the number of a stack with a copy; not in that of any other */
 
 /* Stacks that were sent. One that is evicted is sent again. */
 SHARED struct {
@@ -238,7 +237,7 @@ VERIFIED_ALONE int stack_traps(struct stack_scratch *s)
 /* A stack without the rules for it. Return: its number, 0: it was not sent */
 static __always_inline __u64 stack_unique(struct stack_scratch *s)
 {
-	s->record.id = STACK_UNIQUE | __sync_fetch_and_add(&stacks_unique, 1);
+	s->record.id = STACK_ID_ONCE | __sync_fetch_and_add(&stacks_unique, 1);
 	stack_copy(s);
 	stack_traps(s);
 	(void)python_codes_send(s);
@@ -256,7 +255,7 @@ static __always_inline __u64 stack_known(struct stack_scratch *s)
 	id = stack_hash(s->walk.hash, s->python_hash);
 	id = stack_hash(id, (__u64)key.tgid << 32 | key.exec_gen);
 	id = stack_hash(id, (__u64)s->python_generation << 16 | s->record.native_end << 8 | s->record.python_end);
-	id &= STACK_UNIQUE - 1;
+	id &= STACK_ID_ONCE - 1;
 	s->record.id = key.id = id ? id : 1;
 	if (bpf_map_lookup_elem(&stacks_seen, &key))
 		return key.id;

@@ -39,12 +39,12 @@
 #define UNWIND_ESCAPE_VALUE(rule) ((rule)&0xfffu)
 
 enum unwind_escape {
-	UNWIND_STOP = 1,      /* the outermost frame: its return address is undefined */
-	UNWIND_GAP,	      /* no function is described here */
-	UNWIND_PLT,	      /* CFA is SP + 8, and 8 more from byte 11 of each 16 on */
-	UNWIND_SIGNAL,	      /* frame of a signal: registers are in the kernel's signal frame */
-	UNWIND_SIDE,	      /* value: index in unwind_sides */
-	UNWIND_LOST,	      /* not supported: another register as base, ... */
+	UNWIND_STOP = 1,   /* the outermost frame: its return address is undefined */
+	UNWIND_GAP,	   /* no function is described here */
+	UNWIND_PLT,	   /* CFA is SP + 8, and 8 more from byte 11 of each 16 on */
+	UNWIND_SIGNAL,	   /* frame of a signal: registers are in the kernel's signal frame */
+	UNWIND_SIDE,	   /* value: index in unwind_sides */
+	UNWIND_LOST,	   /* not supported: another register as base, ... */
 	UNWIND_FRAME_POINTER, /* not described, but the code keeps frame pointers: CFA = BP + 16, BP at CFA - 16 */
 };
 
@@ -56,7 +56,8 @@ struct unwind_side {
 	__s32 frame_offset; /* CFA - frame_offset is where the caller's frame pointer is; 0: unchanged */
 	__u8 is_frame;	    /* base: 0 stack pointer, 1 frame pointer */
 	__u8 is_deref;
-	__u8 pad[2];
+	__u8 is_frame_at_base; /* base + frame_offset is where the caller's frame pointer is, 0 included */
+	__u8 pad;
 };
 
 /* Registers of a frame. */
@@ -100,20 +101,21 @@ struct stack_maps {
 	__u32 tag;	      /* number of this list, never used again; 0: none */
 	__u32 exec_gen;	      /* of the process when its mappings were read */
 	__u32 loader_changes; /* likewise: struct process_entry */
-	__u64 exec_vm;	      /* likewise: its executable pages */
+	__u64 exec_vm;	      /* likewise: its executable pages that it cannot write */
 	struct stack_mapping mappings[STACK_MAPPINGS_MAX];
 };
 
-#define STACK_SCRATCHES_PER_CPU 2 /* buffers in which stacks are made */
-
 /* ---- records ---- */
 
+#define STACK_ID_ONCE (1ull << 63) /* in the id of a stack that was copied: no other call has it */
+
 #define STACK_NATIVE_MAX 128
-#define STACK_NATIVE_FIRST 1 /* the first frame that is found by unwinding has a caller before it: the call itself */
 #define STACK_PYTHON_MAX 128
 #define STACK_RUNS_MAX 64
 #define STACK_TRAPS_MAX 8
 #define STACK_COPY_MAX 65536u
+#define STACK_NATIVE_FIRST 1 /* the first frame that is found by unwinding: before it is the traced function */
+#define STACK_SCRATCHES_PER_CPU 2 /* buffers in which stacks are made */
 
 /* Key of map `stacks_seen`: a stack that was sent. */
 struct stack_key {
@@ -123,17 +125,17 @@ struct stack_key {
 };
 
 enum stack_end {
-	STACK_END_NONE,		  /* of the Python part: the thread runs no Python */
-	STACK_END_COMPLETE,	  /* up to the start of the thread */
-	STACK_END_DEPTH,	  /* more frames than there is room for */
-	STACK_END_RULE,		  /* a rule is missing: the record has a copy of the stack */
-	STACK_END_GAP,		  /* no rule describes this code */
-	STACK_END_LOST,		  /* a rule is of a kind that is not supported */
-	STACK_END_UNREADABLE,	  /* memory of the stack could not be read */
-	STACK_END_CHANGED,	  /* mappings changed meanwhile */
+	STACK_END_NONE,	      /* of the Python part: the thread runs no Python */
+	STACK_END_COMPLETE,   /* up to the start of the thread */
+	STACK_END_DEPTH,      /* more frames than there is room for */
+	STACK_END_RULE,	      /* a rule is missing: the record has a copy of the stack */
+	STACK_END_GAP,	      /* no rule describes this code */
+	STACK_END_LOST,	      /* a rule is of a kind that is not supported */
+	STACK_END_UNREADABLE, /* memory of the stack could not be read */
+	STACK_END_CHANGED,    /* mappings changed meanwhile */
 	STACK_END_FRAME_POINTERS, /* some frames were found by frame pointers: callers may be missing */
-	STACK_END_LARGE,	  /* the copy is cut: the stack is larger than STACK_COPY_MAX */
-	STACK_END_LAYOUT,	  /* the interpreter is of a version that is not understood */
+	STACK_END_LARGE,      /* the copy is cut: the stack is larger than STACK_COPY_MAX */
+	STACK_END_LAYOUT,     /* the interpreter is of a version that is not understood */
 	STACK_END_COUNT
 };
 
@@ -165,10 +167,10 @@ struct stack_trap {
 /* On the ring `stacks`. `memory`: n_memory bytes from `sp` on, only with STACK_END_RULE and STACK_END_LARGE. */
 struct stack_record {
 	RECORD_HEADER;
-	__u64 id;		     /* as in struct call_record */
+	__u64 id;      /* as in struct call_record */
 	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function */
-	__u64 exec_vm;		     /* executable pages of the process: differs after a mapping */
-	__u32 tag;		     /* of its mappings; 0: they were not known */
+	__u64 exec_vm; /* executable pages of the process: differs after a mapping */
+	__u32 tag;     /* of its mappings; 0: they were not known */
 	__u32 loader_changes;
 	__u32 n_memory;
 	__u16 n_native;
@@ -194,10 +196,10 @@ _Static_assert(sizeof(struct stack_record) % 8 == 0, "stack_record is ABI betwee
 #define CODE_LINES_MAX 32768u /* bytes of a line table */
 struct code_record {
 	RECORD_HEADER;
-	__u64 code; /* its address */
+	__u64 code;	  /* its address */
 	__u32 first_line;
-	__u16 minor;  /* 3.minor of the interpreter */
-	__u16 n_name; /* bytes of the copy of each string object, from its start on; 0: none */
+	__u16 minor;	  /* 3.minor of the interpreter */
+	__u16 n_name;	  /* bytes of the copy of each string object, from its start on; 0: none */
 	__u16 n_qualname;
 	__u16 n_file;
 	__u32 n_lines;	   /* bytes of the line table that were copied, without the object's head */

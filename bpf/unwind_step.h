@@ -62,17 +62,19 @@ UNWIND_INLINE __u32 unwind_plain(UNWIND_MEMORY *m, __u32 rule, struct unwind_reg
 UNWIND_INLINE __u32 unwind_by_side(UNWIND_MEMORY *m, __u32 i, struct unwind_registers *r)
 {
 	const struct unwind_side *side = unwind_side(m, i);
-	__u64 cfa, frame_pointer = r->frame_pointer;
+	__u64 base, cfa, saved, frame_pointer = r->frame_pointer;
 
 	if (!side)
 		return STACK_END_LOST;
 	if (side->is_frame)
 		unwind_frame_pointer_used(m);
-	cfa = (side->is_frame ? r->frame_pointer : r->sp) + (__s64)side->base_offset;
+	base = side->is_frame ? r->frame_pointer : r->sp;
+	cfa = base + (__s64)side->base_offset;
 	if (side->is_deref && unwind_word(m, cfa, &cfa))
 		return STACK_END_UNREADABLE;
 	cfa += (__s64)side->add;
-	if (side->frame_offset && unwind_saved(m, cfa - (__s64)side->frame_offset, &frame_pointer))
+	saved = side->is_frame_at_base ? base + (__s64)side->frame_offset : cfa - (__s64)side->frame_offset;
+	if ((side->is_frame_at_base || side->frame_offset) && unwind_saved(m, saved, &frame_pointer))
 		return STACK_END_UNREADABLE;
 	return unwind_return(m, r, cfa, frame_pointer);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "probes/attach.h"
-#include "bpf/unwind_find.h"
+#include "bpf/stack_record.h"
 #include "probes/hooks.h"
 #include "probes/probe_set.h"
 
@@ -31,7 +31,6 @@ struct unwind_words {
 struct unwind_tables {
 	struct unwind_words pages, rows;
 	struct unwind_side *sides;
-	uint32_t n_pages, n_rows, n_sides; /* taken so far */
 };
 
 struct probe_set {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the kernel half needs to walk stacks, written by the daemon: the executable mappings of processes, and the rules
- * of unwinding of the files that they map (bpf/stack_record.h).
+ * of unwinding of the files that they map (bpf/stack_record.h). The caller divides the two tables of rules among files.
  *
- * Order for a file: take pages, then put its mappings into the list of a process, then set pages as they are asked for.
- * A page that was not set makes the kernel half send a copy of the stack. When the room for rules is used up, all of
- * them are forgotten, mappings too, and everything is asked for again.
+ * Order for a page: its rows and side rules, then its entry. Its mappings may be known before. A page without an entry
+ * makes the kernel half send a copy of the stack.
  */
 #pragma once
 
@@ -16,8 +15,8 @@
 
 struct probe_set;
 
-/* What changes with the mappings of a process; 0 before its first traced call. */
-struct probe_process_changes {
+/* What changes with the mappings of a process. */
+struct probe_stacks_process {
 	uint32_t exec_gen;
 	uint32_t loader_changes;
 };
@@ -25,47 +24,34 @@ struct probe_process_changes {
 /** probe_set_stacks_fd() - the ring map of stacks and code objects */
 int probe_set_stacks_fd(const struct probe_set *set);
 
-/** probe_set_process_changes() - to be read before the mappings of a process. Return: 0; -ENOENT; -errno */
-int probe_set_process_changes(const struct probe_set *set, uint32_t tgid, struct probe_process_changes *ret_changes);
 /**
- * probe_set_stack_maps() - set the executable mappings of a process, in place of those before
- * @maps: tag: not 0, and never used before; exec_gen, loader_changes, exec_vm: as before the mappings were read. The
- *        kernel half uses the list while these are unchanged.
- * Return: 0; -ESTALE: the process has changed since, and has no list now; -errno
+ * probe_stacks_process() - to be read before the mappings of a process, and to be the same after
+ * Return: 0; -ENOENT: the process made no traced call yet, or is gone; -errno
  */
-int probe_set_stack_maps(struct probe_set *set, uint32_t tgid, const struct stack_maps *maps);
-/** probe_set_stack_maps_remove() - the process has no list; no error if it had none */
-void probe_set_stack_maps_remove(struct probe_set *set, uint32_t tgid);
-/** probe_set_stack_forget() - the stack is not known any more: the kernel half sends it again when it is met */
-void probe_set_stack_forget(struct probe_set *set, uint32_t tgid, uint32_t exec_gen, uint64_t id);
+int probe_stacks_process(const struct probe_set *set, uint32_t tgid, struct probe_stacks_process *ret_process);
+/**
+ * probe_stacks_maps_put() - set the executable mappings of a process, in place of those before
+ * @maps: its tag is not 0, and was never used before. The kernel half uses the list while exec_gen, loader_changes and
+ *        exec_vm are those of the process.
+ * Return: 0; -ESTALE: they are not, and the process has no list now; -errno
+ */
+int probe_stacks_maps_put(struct probe_set *set, uint32_t tgid, const struct stack_maps *maps);
+/** probe_stacks_maps_remove() - the process has no list; no error if it had none */
+void probe_stacks_maps_remove(struct probe_set *set, uint32_t tgid);
+/** probe_stacks_forget() - the stack is not known any more: the kernel half sends it again when it is met */
+void probe_stacks_forget(struct probe_set *set, uint32_t tgid, uint32_t exec_gen, uint64_t id);
 
-/**
- * probe_set_unwind_pages_take() - take n consecutive pages, for all code of a file
- * Return: the first; 0: no room
- */
-uint32_t probe_set_unwind_pages_take(struct probe_set *set, uint32_t n);
-/**
- * probe_set_unwind_page() - set the rules of a page that has none yet
- * @rows: n of them, ascending, the first at offset 0; 0: no rules are known for this page: UNWIND_PAGE_BARE
- * Return: 0; -EINVAL: no such page, or rows; -ENOSPC: no room; -errno
- */
-int probe_set_unwind_page(struct probe_set *set, uint32_t page, const uint32_t *rows, size_t n);
-/**
- * probe_set_unwind_side() - index of a side rule; equal ones share one
- * Return: 0; -ENOSPC: no room; -errno
- */
-int probe_set_unwind_side(struct probe_set *set, const struct unwind_side *side, uint32_t *ret_idx);
-/** probe_set_unwind_reset() - forget all pages, rules and mappings */
-void probe_set_unwind_reset(struct probe_set *set);
-
-/* For unwinding in the daemon. */
-
-#define PROBE_RULE_UNKNOWN UINT32_MAX
-/**
- * probe_set_unwind_rule() - the rule of an offset in a page
- * Return: the rule; UNWIND_ESCAPE(UNWIND_FRAME_POINTER, 0) where no rules are known; PROBE_RULE_UNKNOWN: the page was
- * not set
- */
-uint32_t probe_set_unwind_rule(const struct probe_set *set, uint32_t page, uint32_t offset);
-/** probe_set_unwind_side_get() - a side rule, borrowed; NULL: there is none */
-const struct unwind_side *probe_set_unwind_side_get(const struct probe_set *set, uint32_t idx);
+/** probe_stacks_page() - entry of a page of unwind_pages; UNWIND_PAGE_UNKNOWN: none, or no such page */
+uint32_t probe_stacks_page(const struct probe_set *set, uint32_t page);
+/** probe_stacks_page_put() - set the entry of a page; without memory it stays as it is */
+void probe_stacks_page_put(struct probe_set *set, uint32_t page, uint32_t entry);
+/** probe_stacks_rows() - the block of unwind_rows that has this row, borrowed; NULL: no row in it was ever set */
+const uint32_t *probe_stacks_rows(const struct probe_set *set, uint32_t row);
+/** probe_stacks_rows_put() - set n rows, from `first` on. Return: 0; -EINVAL: beyond the table; -errno */
+int probe_stacks_rows_put(struct probe_set *set, uint32_t first, const uint32_t *rows, size_t n);
+/** probe_stacks_side() - an element of unwind_sides, borrowed; NULL: there is none */
+const struct unwind_side *probe_stacks_side(const struct probe_set *set, uint32_t idx);
+/** probe_stacks_side_put() - set an element; one beyond the table is ignored */
+void probe_stacks_side_put(struct probe_set *set, uint32_t idx, const struct unwind_side *side);
+/** probe_stacks_reset() - forget all entries of pages and all mappings: rows and pages may be used for other files */
+void probe_stacks_reset(struct probe_set *set);
