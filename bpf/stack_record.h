@@ -39,12 +39,12 @@
 #define UNWIND_ESCAPE_VALUE(rule) ((rule)&0xfffu)
 
 enum unwind_escape {
-	UNWIND_STOP = 1,      /* the outermost frame: its return address is undefined */
-	UNWIND_GAP,	      /* no function is described here */
-	UNWIND_PLT,	      /* CFA is SP + 8, and 8 more from byte 11 of each 16 on */
-	UNWIND_SIGNAL,	      /* frame of a signal: registers are in the kernel's signal frame */
-	UNWIND_SIDE,	      /* value: index in unwind_sides */
-	UNWIND_LOST,	      /* not supported: another register as base, ... */
+	UNWIND_STOP = 1,   /* the outermost frame: its return address is undefined */
+	UNWIND_GAP,	   /* no function is described here */
+	UNWIND_PLT,	   /* CFA is SP + 8, and 8 more from byte 11 of each 16 on */
+	UNWIND_SIGNAL,	   /* frame of a signal: registers are in the kernel's signal frame */
+	UNWIND_SIDE,	   /* value: index in unwind_sides */
+	UNWIND_LOST,	   /* not supported: another register as base, ... */
 	UNWIND_FRAME_POINTER, /* not described, but the code keeps frame pointers: CFA = BP + 16, BP at CFA - 16 */
 };
 
@@ -94,6 +94,8 @@ struct stack_maps {
 
 /* ---- records ---- */
 
+#define STACK_ID_ONCE (1ull << 63) /* in the id of a stack that was copied: no other call has it */
+
 #define STACK_NATIVE_MAX 128
 #define STACK_PYTHON_MAX 128
 #define STACK_RUNS_MAX 64
@@ -101,18 +103,18 @@ struct stack_maps {
 #define STACK_COPY_MAX 65536u
 
 enum stack_end {
-	STACK_END_NONE,		  /* of the Python part: the thread runs no Python */
-	STACK_END_COMPLETE,	  /* up to the start of the thread */
-	STACK_END_DEPTH,	  /* more frames than there is room for */
-	STACK_END_RULE,		  /* a rule is missing: the record has a copy of the stack */
-	STACK_END_GAP,		  /* no rule describes this code */
-	STACK_END_LOST,		  /* a rule is of a kind that is not supported */
-	STACK_END_UNREADABLE,	  /* memory of the stack could not be read */
-	STACK_END_CHANGED,	  /* mappings changed meanwhile */
+	STACK_END_NONE,	      /* of the Python part: the thread runs no Python */
+	STACK_END_COMPLETE,   /* up to the start of the thread */
+	STACK_END_DEPTH,      /* more frames than there is room for */
+	STACK_END_RULE,	      /* a rule is missing: the record has a copy of the stack */
+	STACK_END_GAP,	      /* no rule describes this code */
+	STACK_END_LOST,	      /* a rule is of a kind that is not supported */
+	STACK_END_UNREADABLE, /* memory of the stack could not be read */
+	STACK_END_CHANGED,    /* mappings changed meanwhile */
 	STACK_END_FRAME_POINTERS, /* some frames were found by frame pointers: callers may be missing */
-	STACK_END_LARGE,	  /* the copy is cut: the stack is larger than STACK_COPY_MAX */
-	STACK_END_LAYOUT,	  /* the interpreter is of a version that is not understood */
-	STACK_END_INTERPRETER, /* of the Python part: it runs in a sub-interpreter, and callers outside are missing */
+	STACK_END_LARGE,      /* the copy is cut: the stack is larger than STACK_COPY_MAX */
+	STACK_END_LAYOUT,     /* the interpreter is of a version that is not understood */
+	STACK_END_INTERPRETER, /* of the Python part: it runs in a sub-interpreter, callers outside of it are missing */
 	STACK_END_COUNT
 };
 
@@ -132,7 +134,7 @@ struct stack_python {
 
 /*
  * CPython 3.10 and 3.11: where an activation of the interpreter's loop is on the stack, and its innermost frame. From
- * 3.12 on an entry with code 0 is on the stack of each activation, at `frame`. Before, nothing tells.
+ * 3.12 on an entry with code 0 is on the stack of each activation, at `frame`. Before 3.10 nothing tells.
  */
 struct stack_run {
 	__u64 at;
@@ -148,10 +150,10 @@ struct stack_trap {
 /* On the ring `stacks`. `memory`: n_memory bytes from `sp` on, only with STACK_END_RULE and STACK_END_LARGE. */
 struct stack_record {
 	RECORD_HEADER;
-	__u64 id;		     /* as in struct call_record */
+	__u64 id;      /* as in struct call_record */
 	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function */
-	__u64 exec_vm;		     /* executable pages of the process: differs after a mapping */
-	__u32 tag;		     /* of its mappings; 0: they were not known */
+	__u64 exec_vm; /* executable pages of the process: differs after a mapping */
+	__u32 tag;     /* of its mappings; 0: they were not known */
 	__u32 loader_changes;
 	__u32 n_memory;
 	__u16 n_native;
@@ -160,7 +162,8 @@ struct stack_record {
 	__u16 n_traps;
 	__u8 native_end; /* enum stack_end, as the next */
 	__u8 python_end;
-	__u8 pad[2];
+	__u8 python_minor; /* 3.minor; 0: not known */
+	__u8 pad;
 	struct stack_native native[STACK_NATIVE_MAX];
 	struct stack_python python[STACK_PYTHON_MAX];
 	struct stack_run runs[STACK_RUNS_MAX];
@@ -177,15 +180,15 @@ _Static_assert(sizeof(struct stack_record) % 8 == 0, "stack_record is ABI betwee
 #define CODE_LINES_MAX 32768u /* bytes of a line table */
 struct code_record {
 	RECORD_HEADER;
-	__u64 code; /* its address */
+	__u64 code;	  /* its address */
 	__u32 first_line;
-	__u16 minor;  /* 3.minor of the interpreter */
-	__u16 n_name; /* bytes of the copy of each string object, from its start on; 0: none */
+	__u16 minor;	  /* 3.minor of the interpreter */
+	__u16 n_name;	  /* bytes of the copy of each string object, from its start on; 0: none */
 	__u16 n_qualname;
 	__u16 n_file;
 	__u32 n_lines;	   /* bytes of the line table that were copied, without the object's head */
 	__u32 n_lines_all; /* bytes that it has */
 	__u32 traceable;   /* a frame before this offset, bytes, has not begun: Python hides it */
 	__u32 pad;
-	__u8 bytes[]; /* name, qualname, file, lines */
+	__u8 bytes[];	   /* name, qualname, file, lines */
 };
