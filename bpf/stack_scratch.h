@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The buffer in which the stack of one call is made: the record, behind it the memory of the stack, and the state of
+ * the walk. Two for each CPU, taken by compare-and-swap: on some kernels a program can be preempted by another one.
+ */
+#pragma once
+
+#include "maps.h"
+#include "stack_record.h"
+
+#define STACK_SCRATCHES_PER_CPU 2
+#define STACK_PYTHON_BYTES 16384u /* room for the walk of the Python frames */
+
+/* The walk of the native frames. */
+struct stack_walk {
+	__u64 ip, sp, frame_pointer; /* registers of the frame that the next step leaves */
+	__u64 hash;		     /* of the addresses so far */
+	__u64 top;		     /* end of the stack; 0: not known yet */
+	__u64 trampoline;	     /* address that probes put in place of return addresses; 0: none */
+	__u64 mapping_start;	     /* the mapping found last, as the next two */
+	__u64 mapping_bytes;
+	__u32 mapping_page;
+	__u32 n_filled; /* bytes of `memory` that were read, from record.sp on */
+	__u32 pass;	/* number of the reset of the rules, at the start of the walk */
+	__u8 is_exact;	/* ip is of the instruction itself, not behind a call: a signal interrupted the frame */
+	__u8 end;	/* enum stack_end; STACK_END_NONE: not reached */
+	__u8 has_frame_pointers; /* a frame was found by the frame pointer alone */
+	__u8 pad;
+};
+
+struct stack_scratch {
+	__u32 is_taken;
+	__u32 python_generation; /* set by python_walk(), as the next: differs after code objects were replaced */
+	__u64 python_hash;	 /* of all code objects and instructions: stack_hash() */
+	struct stack_walk walk;
+	__u8 python[STACK_PYTHON_BYTES]; /* free for python_walk() and python_codes_send() */
+	struct stack_record record;	 /* header, registers and native frames are set before python_walk() */
+	__u8 memory[STACK_COPY_MAX + UNWIND_PAGE]; /* record.memory; the rest is room for a whole page at its end */
+};
+
+/* Adds a word to a hash; 0 is the hash of nothing. */
+static __always_inline __u64 stack_hash(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
