@@ -82,6 +82,7 @@ struct python_layout {
 	__u8 frame_code;
 	__u8 frame_instruction;
 	__u8 frame_owner;
+	__u8 frame_entry; /* 3.11: not 0 in the outermost frame of a run; 0: no such thing */
 	__u8 frame_bytes; /* to be read of it */
 	/* in a code object */
 	__u8 code_first_line;
@@ -95,7 +96,7 @@ struct python_layout {
 	 * lines */
 	__u8 code_identity;
 	__u8 n_identity; /* number of words of 8 bytes */
-	__u8 pad_last[4];
+	__u8 pad_last[3];
 };
 _Static_assert(sizeof(struct python_layout) == 80, "python_layout is ABI between both halves");
 

@@ -134,6 +134,8 @@ struct file_identity {
 	__u32 pad;
 };
 
+#define CODE_WATCHES 256 /* a power of two: attached probes where interpreters free code objects */
+
 /* The Python interpreter of a process, written by the daemon. */
 struct interpreter {
 	__u64 start; /* address range of its state */

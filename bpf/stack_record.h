@@ -189,6 +189,7 @@ struct code_record {
 	__u32 n_lines;	   /* bytes of the line table that were copied, without the object's head */
 	__u32 n_lines_all; /* bytes that it has */
 	__u32 traceable;   /* a frame before this offset, bytes, has not begun: Python hides it */
-	__u32 pad;
+	__u32 pad[2];
 	__u8 bytes[];	   /* name, qualname, file, lines */
 };
+_Static_assert(sizeof(struct code_record) == 88, "code_record is ABI between both halves");

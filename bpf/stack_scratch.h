@@ -6,10 +6,10 @@
 #pragma once
 
 #include "maps.h"
+#include "python_scratch.h"
 #include "stack_record.h"
 
 #define STACK_SCRATCHES_PER_CPU 2
-#define STACK_PYTHON_BYTES 16384u /* room for the walk of the Python frames */
 
 /* The walk of the native frames. */
 struct stack_walk {
@@ -33,7 +33,7 @@ struct stack_scratch {
 	__u32 python_generation; /* set by python_walk(), as the next: differs after code objects were replaced */
 	__u64 python_hash;	 /* of all code objects and instructions: stack_hash() */
 	struct stack_walk walk;
-	__u8 python[STACK_PYTHON_BYTES]; /* free for python_walk() and python_codes_send() */
+	struct python_scratch python;
 	struct stack_record record;	 /* header, registers and native frames are set before python_walk() */
 	__u8 memory[STACK_COPY_MAX + UNWIND_PAGE]; /* record.memory; the rest is room for a whole page at its end */
 };

@@ -56,7 +56,7 @@ static const struct known versions[] = {
 		      .instruction = PYTHON_INSTRUCTION_POINTER,
 		      .thread_interpreter = 16, .thread_start = 56, .thread_run = 56, .thread_self = 152,
 		      .run_frame = 8, .run_link = 16,
-		      .frame_link = 48, .frame_code = 32, .frame_instruction = 56, .frame_bytes = 72,
+		      .frame_link = 48, .frame_code = 32, .frame_instruction = 56, .frame_entry = 68, .frame_bytes = 72,
 		      .code_first_line = 72, .code_file = 112, .code_name = 120, .code_qualname = 128, .code_lines = 136,
 		      .code_traceable = 168, .code_bytecode = 184, .code_identity = 56, .n_identity = 11 } },
 	{ .key = 1544, .main = 48,
