@@ -3,7 +3,7 @@
  * Probe in the function of a Python interpreter that frees code objects. It runs in each process that runs the file.
  */
 #include "abi.h"
-#include "python_code.h"
+#include "code_watch.h"
 
 SEC("kprobe")
 int code_freed(struct pt_regs *ctx)

@@ -8,14 +8,8 @@
  */
 #pragma once
 
+#include "code_watch.h"
 #include "stack_scratch.h"
-
-/* Freed code objects by process and address; several addresses share a count. */
-#define CODE_FREES 16384 /* a power of two */
-SHARED __u32 code_frees[CODE_FREES] = {};
-
-/* Attached probes of that kind, by their number modulo CODE_WATCHES. Set by the daemon; 0: none. */
-SHARED __u32 code_watches[CODE_WATCHES] = {};
 
 struct code_key {
 	__u64 code; /* address */
@@ -30,19 +24,6 @@ SHARED struct {
 	__type(key, struct code_key);
 	__type(value, __u64);
 } codes_seen SEC(".maps");
-
-static __always_inline __u32 *code_freed_count(__u32 tgid, __u64 code)
-{
-	return &code_frees[stack_hash(tgid, code) >> 40 & (CODE_FREES - 1)];
-}
-
-/* Number of the probe that sees the process free code objects; 0: none does. */
-static __always_inline __u32 code_watch_of(const struct interpreter *interpreter)
-{
-	__u32 number = interpreter->code_watch;
-
-	return number && READ_ONCE(code_watches[number & (CODE_WATCHES - 1)]) == number ? number : 0;
-}
 
 /* Hash of what tells the current process from others, also from earlier ones with its number. */
 static __always_inline __u64 code_base(__u32 exec_gen)
