@@ -44,10 +44,10 @@ void pythons_find(struct pythons *pythons)
 	free(names);
 }
 
-FILE *pythons_run(const char *python, const char *script)
+FILE *pythons_run(const char *python, const char *script, const char *arguments)
 {
 	char command[8192];
 
-	(void)snprintf(command, sizeof(command), "exec '%s' -I -S '%s/%s'", python, TEST_SCRIPTS, script);
+	(void)snprintf(command, sizeof(command), "exec '%s' -I -S '%s/%s' %s", python, TEST_SCRIPTS, script, arguments);
 	return popen(command, "re");
 }

@@ -16,4 +16,4 @@ struct pythons {
 void pythons_find(struct pythons *pythons);
 /** pythons_run() - what a script of tests/unit/collectord/children/ writes, run by one of them; to be closed by
  * pclose(3) */
-FILE *pythons_run(const char *python, const char *script);
+FILE *pythons_run(const char *python, const char *script, const char *arguments);

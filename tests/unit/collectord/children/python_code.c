@@ -81,7 +81,7 @@ static void interpreter_compare(const char *path)
 		uint8_t room[sizeof(struct code_record) + 3 * CODE_TEXT_MAX + CODE_LINES_MAX];
 	} buffer;
 	static char texts[1 << 16];
-	FILE *file = pythons_run(path, "dump_code.py");
+	FILE *file = pythons_run(path, "dump_code.py", "");
 	size_t n_codes = 0, n_positions = 0, n_wrong = 0;
 	struct dumped d;
 
