@@ -71,6 +71,8 @@ struct unwind_side {
 #define UNWIND_PAGE_ASKED 1u   /* the same, and the daemon knows */
 #define UNWIND_PAGE_BARE 2u    /* it has no rules: frame pointers are tried */
 #define UNWIND_PAGE_ENTRY(first, n) ((__u32)(first) << 10 | (n))
+#define UNWIND_PAGE_FIRST(entry) ((entry) >> 10)
+#define UNWIND_PAGE_N(entry) ((entry)&0x3ffu)
 
 /* ---- mappings of a process ---- */
 

@@ -66,6 +66,7 @@ int stack_name(struct stack *stack, const struct stack_frame *frames, size_t n_f
 		stack->why = "memory was short when its frames were named";
 		return -ENOMEM;
 	}
+	stack->n_bytes = n_bytes;
 	stack->n_frames = n_frames;
 	stack->is_complete = is_complete;
 	stack->why = why;
@@ -82,6 +83,11 @@ int stack_name(struct stack *stack, const struct stack_frame *frames, size_t n_f
 		}
 	}
 	return 0;
+}
+
+size_t stack_bytes(const struct stack *stack)
+{
+	return stack->n_bytes;
 }
 
 static bool is_of_traced_library(const struct stack_frame *frame)

@@ -101,6 +101,7 @@ static struct process_maps *maps_new(struct stack_files *files, const struct map
 	if (!maps)
 		return NULL;
 	maps->n_references = 1;
+	maps->probes = stack_files_probes(files);
 	maps->tag = ++last_tag ? last_tag : ++last_tag;
 	maps->n = n;
 	maps->is_cut = n > STACK_MAPPINGS_MAX;
@@ -160,6 +161,11 @@ void process_maps_unref(struct process_maps *maps)
 	for (size_t i = 0; i < maps->n; i++)
 		stack_file_unref(maps->items[i].file);
 	free(maps);
+}
+
+struct probe_set *process_maps_probes(const struct process_maps *maps)
+{
+	return maps->probes;
 }
 
 const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address)

@@ -24,6 +24,7 @@ struct process_map {
 
 struct process_maps {
 	uint32_t n_references;
+	struct probe_set *probes; /* borrowed */
 	uint32_t tag; /* of the list in the kernel half: never used again */
 	uint32_t exec_gen;
 	uint32_t loader_changes;
@@ -43,5 +44,6 @@ struct process_maps *process_maps_ref(struct process_maps *maps);
 void process_maps_unref(struct process_maps *maps);
 /** process_maps_find() - the mapping of an address; NULL: none */
 const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address);
+struct probe_set *process_maps_probes(const struct process_maps *maps);
 /** process_maps_to_kernel() - as the kernel half has them */
 void process_maps_to_kernel(const struct process_maps *maps, struct stack_maps *ret_maps);

@@ -143,6 +143,8 @@ static bool rows_have_room(struct rules_table *table, const struct stack_file *f
 
 	if (!table->n_rows)
 		table->n_rows = 1; /* row 0 is never used */
+	if (table->n_rows % UNWIND_BLOCK + n > UNWIND_BLOCK) /* rows of a page are in one block */
+		table->n_rows += UNWIND_BLOCK - table->n_rows % UNWIND_BLOCK;
 	if (n > UNWIND_ROWS - table->n_rows || (file->owner && !owner) || (owner && n > OWNER_ROWS_MAX - owner->n_rows)) {
 		if (!table->is_full_told)
 			(void)log_warning(0, "no room for more rules of unwinding; stacks end at code that is new");
