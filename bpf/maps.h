@@ -465,6 +465,11 @@ SHARED struct {
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} stacks SEC(".maps");
+
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, LIFE_RING_BYTES);
 } life SEC(".maps");
 

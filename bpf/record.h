@@ -13,6 +13,7 @@
 #endif
 
 #include "ops.h"
+#include "python_layout.h"
 
 #define RECORD_COMM_BYTES 16
 
@@ -133,12 +134,16 @@ struct file_identity {
 	__u32 pad;
 };
 
+#define CODE_WATCHES 256 /* a power of two: attached probes where interpreters free code objects */
+
 /* The Python interpreter of a process, written by the daemon. */
 struct interpreter {
 	__u64 start; /* address range of its state */
 	__u64 n_bytes;
+	__u64 main;	    /* noted by the kernel half: address of the state of its main interpreter; 0: not read yet */
 	__u32 is_collected; /* its garbage collections are probed */
-	__u32 pad;
+	__u32 code_watch;   /* number of the probe where it frees code objects: see code_watches; 0: none */
+	struct python_layout layout;
 };
 
 /* One executable mapping, written by the iterator `mapped`. */

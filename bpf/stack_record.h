@@ -136,6 +136,7 @@ enum stack_end {
 	STACK_END_FRAME_POINTERS, /* some frames were found by frame pointers: callers may be missing */
 	STACK_END_LARGE,      /* the copy is cut: the stack is larger than STACK_COPY_MAX */
 	STACK_END_LAYOUT,     /* the interpreter is of a version that is not understood */
+	STACK_END_INTERPRETER, /* of the Python part: it runs in a sub-interpreter, callers outside of it are missing */
 	STACK_END_COUNT
 };
 
@@ -148,11 +149,15 @@ struct stack_native {
 /* Innermost first. */
 struct stack_python {
 	__u64 code;	   /* address of the code object; 0: an entry from C, no frame */
-	__u64 instruction; /* offset from the code object's first instruction, bytes; negative: not started */
+	__u64 instruction; /* offset from the code object's first instruction, bytes; negative: not started. Of a
+			      caller: of its call */
 	__u64 frame;	   /* address of the interpreter's frame */
 };
 
-/* CPython 3.10 to 3.12: where an activation of the interpreter's loop is on the stack, and its innermost frame. */
+/*
+ * CPython 3.10 and 3.11: where an activation of the interpreter's loop is on the stack, and its innermost frame. From
+ * 3.12 on an entry with code 0 is on the stack of each activation, at `frame`. Before 3.10 nothing tells.
+ */
 struct stack_run {
 	__u64 at;
 	__u64 frame;
@@ -205,6 +210,9 @@ struct code_record {
 	__u16 n_file;
 	__u32 n_lines;	   /* bytes of the line table that were copied, without the object's head */
 	__u32 n_lines_all; /* bytes that it has */
+	__u32 traceable;   /* a frame before this offset, bytes, has not begun: Python hides it */
+	__u32 pad[2];
 	__u8 bytes[];	   /* name, qualname, file, lines */
 };
 #define CODE_RECORD_HEAD __builtin_offsetof(struct code_record, bytes)
+_Static_assert(sizeof(struct code_record) == 88, "code_record is ABI between both halves");

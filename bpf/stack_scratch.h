@@ -6,10 +6,10 @@
 #pragma once
 
 #include "maps.h"
+#include "python_scratch.h"
 #include "stack_record.h"
 
-#define STACK_PYTHON_BYTES 16384u /* room for the walk of the Python frames */
-#define STACK_READ_MAX 16384u	  /* bytes of one read of stack memory, after the first one */
+#define STACK_READ_MAX 16384u /* bytes of one read of stack memory, after the first one */
 
 /* The walk of the native frames. */
 struct stack_walk {
@@ -32,7 +32,7 @@ struct stack_scratch {
 	__u32 python_generation; /* set by python_walk(), as the next: differs after code objects were replaced */
 	__u64 python_hash;	 /* of all code objects and instructions: stack_hash() */
 	struct stack_walk walk;
-	__u8 python[STACK_PYTHON_BYTES]; /* free for python_walk() and python_codes_send() */
+	struct python_scratch python;
 	union {
 		struct stack_record record; /* header, registers and native frames are set before python_walk() */
 		struct {

@@ -7,6 +7,8 @@
 
 #include "base/array.h"
 
+#define ELF_SEGMENTS_JOINED 4 /* guess: two were seen */
+
 #if defined(__x86_64__)
 #define ELF_MACHINE_HERE EM_X86_64
 #elif defined(__aarch64__)
@@ -34,9 +36,25 @@ enum parser_result elf_file_read(const struct elf_file *f, uint64_t offset, void
 	return PARSER_OK;
 }
 
+/* Segment that goes on where this one ends, in memory and in the file; NULL: none. */
+static const Elf64_Phdr *segment_after(const struct elf_file *f, const Elf64_Phdr *before, uint32_t flags)
+{
+	for (size_t i = 0; i < f->n_segments; i++) {
+		const Elf64_Phdr *p = &f->segments[i];
+
+		if (p->p_type == PT_LOAD && p->p_filesz && (p->p_flags & flags) == flags &&
+		    p->p_vaddr - before->p_vaddr == before->p_filesz &&
+		    p->p_offset - before->p_offset == before->p_filesz)
+			return p;
+	}
+	return NULL;
+}
+
 bool elf_file_find(const struct elf_file *f, uint64_t address, uint32_t flags, uint64_t *ret_offset,
 		   uint64_t *ret_bytes)
 {
+	uint64_t n;
+
 	for (size_t i = 0; i < f->n_segments; i++) {
 		const Elf64_Phdr *p = &f->segments[i];
 		uint64_t into = address - p->p_vaddr;
@@ -47,13 +65,18 @@ bool elf_file_find(const struct elf_file *f, uint64_t address, uint32_t flags, u
 		if (p->p_offset > f->bytes || into >= f->bytes - p->p_offset)
 			continue;
 		*ret_offset = p->p_offset + into;
-		*ret_bytes = MIN(p->p_filesz - into, f->bytes - *ret_offset);
+		n = p->p_filesz - into;
+		for (size_t k = 0; k < ELF_SEGMENTS_JOINED && p && n < f->bytes; k++) {
+			p = segment_after(f, p, flags);
+			n += p ? MIN(p->p_filesz, f->bytes) : 0;
+		}
+		*ret_bytes = MIN(n, f->bytes - *ret_offset);
 		return true;
 	}
 	return false;
 }
 
-static enum parser_result elf_file_read_at(const struct elf_file *f, uint64_t address, void *data, size_t n)
+enum parser_result elf_file_read_at(const struct elf_file *f, uint64_t address, void *data, size_t n)
 {
 	uint64_t offset, bytes;
 
@@ -133,6 +156,16 @@ enum parser_result elf_file_read_dynamic(const struct elf_file *f, struct elf_dy
 			case DT_SONAME:
 				d.soname = entry.d_un.d_val;
 				d.has_soname = true;
+				break;
+			case DT_RELA:
+				d.relocations = entry.d_un.d_ptr;
+				break;
+			case DT_RELASZ:
+				d.relocations_bytes = entry.d_un.d_val;
+				break;
+			case DT_NEEDED:
+				if (d.n_needed < ELF_NEEDED_MAX)
+					d.needed[d.n_needed++] = entry.d_un.d_val;
 				break;
 			case DT_SYMENT:
 				if (entry.d_un.d_val != sizeof(Elf64_Sym))

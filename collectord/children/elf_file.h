@@ -10,6 +10,7 @@
 #include "children/elf.h"
 
 #define ELF_WINDOW_BYTES 4096
+#define ELF_NEEDED_MAX 32 /* guess: Python's interpreters need 7 libraries; more are not looked at */
 
 /* Set fd and bytes, all else zero, before the header is read. */
 struct elf_file {
@@ -34,6 +35,10 @@ struct elf_dynamic {
 	uint64_t gnu_hash;
 	uint64_t soname; /* index into strings */
 	bool has_soname;
+	uint64_t relocations; /* with addends (DT_RELA) */
+	uint64_t relocations_bytes;
+	uint64_t needed[ELF_NEEDED_MAX]; /* libraries: indices into strings */
+	size_t n_needed;
 };
 
 /** elf_file_read() - read exactly n bytes. Return: PARSER_OK, or the reason of failure */
@@ -41,11 +46,14 @@ enum parser_result elf_file_read(const struct elf_file *f, uint64_t offset, void
 /**
  * elf_file_find() - file offset of an address as linked
  * @flags: PF_*, required flags of its segment
- * @ret_bytes: number of bytes from there to the end of the segment
+ * @ret_bytes: number of bytes from there to the end of the segment, and of those that go on after it both in memory and
+ *	       in the file, as patchelf leaves them
  * Return: false when no segment contains it
  */
 bool elf_file_find(const struct elf_file *f, uint64_t address, uint32_t flags, uint64_t *ret_offset,
 		   uint64_t *ret_bytes);
+/** elf_file_read_at() - read exactly n bytes at an address as linked. Return: PARSER_OK, or the reason of failure */
+enum parser_result elf_file_read_at(const struct elf_file *f, uint64_t address, void *data, size_t n);
 /** elf_file_read_header() - read header and segments, needed by all other functions; yields the machine */
 enum parser_result elf_file_read_header(struct elf_file *f, uint16_t *ret_machine);
 enum parser_result elf_file_read_dynamic(const struct elf_file *f, struct elf_dynamic *ret_dynamic);

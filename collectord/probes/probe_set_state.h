@@ -56,6 +56,8 @@ struct probe_set {
 	size_t n_libraries;	  /* attached libraries, without loaders */
 	size_t n_loaders;
 	size_t n_collectors; /* attached Python interpreters */
+	size_t n_watches;    /* of these, those whose freed code objects are seen */
+	uint32_t last_watch; /* number of the last one attached */
 	int n_cpus;
 	uint64_t *cpu_values; /* room for n_cpus values of one counter */
 	bool measures[BLAME_COUNT];
