@@ -6,6 +6,7 @@
 #include "children/child_role.h"
 #include "bpf/stack_record.h"
 #include "children/elf.h"
+#include "children/elf_names.h"
 #include "children/python_code.h"
 
 _Static_assert(sizeof(struct parser_library) + PARSER_SYMBOLS_MAX * sizeof(struct parser_symbol) <= CHILD_ANSWER_MAX,
@@ -15,7 +16,7 @@ _Static_assert(sizeof(struct parser_code_question) + sizeof(struct code_record) 
 		       CHILD_QUESTION_MAX,
 	       "a code object fits one question");
 
-static ssize_t library_answer(const void *question, size_t n, int fd, void *answer)
+static ssize_t library_answer(const void *question, size_t n, int fd, void *answer, size_t room)
 {
 	struct parser_library *library = answer; /* the caller's buffer is aligned for any type */
 	struct parser_question q;
@@ -44,12 +45,14 @@ static ssize_t parser_answer(const void *question, size_t n, int fd, void *answe
 {
 	uint32_t kind;
 
-	if (n < sizeof(kind) || room < CHILD_ANSWER_MAX)
+	if (n < sizeof(kind))
 		return -1;
 	memcpy(&kind, question, sizeof(kind));
 	switch (kind) {
 	case PARSER_ASK_LIBRARY:
-		return library_answer(question, n, fd, answer);
+		return library_answer(question, n, fd, answer, room);
+	case PARSER_ASK_NAMES:
+		return elf_names_answer(question, n, fd, answer, room);
 	case PARSER_ASK_CODE:
 		return code_answer(question, n, answer, room);
 	default:
