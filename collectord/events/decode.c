@@ -8,7 +8,7 @@
 
 #include "events/op.h"
 
-enum record_ring { RECORD_RING_none, RECORD_RING_calls, RECORD_RING_life };
+enum record_ring { RECORD_RING_none, RECORD_RING_calls, RECORD_RING_stacks, RECORD_RING_life };
 
 /* The ring of each kind. */
 static const uint8_t rings[RECORD_TYPE_COUNT] = {
