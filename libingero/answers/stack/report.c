@@ -187,6 +187,7 @@ static void stack_footer_append(const struct stack_question *q, const struct sta
 				const struct stack_sites *sites, const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__StacksEnd *end = rows->end;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	if (has_estimates(rows, sites))
 		text_paragraph(out, style, "",
@@ -199,11 +200,15 @@ static void stack_footer_append(const struct stack_question *q, const struct sta
 		text_line(out, style, TEXT_PLAIN, "of the %s with most time of %s; '--op' or '--pid' asks for fewer",
 			  units_things(rows->rows.n, "stack", "stacks").text, units_count(end->rows).text);
 	if (end->without)
-		text_line(out, style, TEXT_PLAIN, "%s without a stack",
-			  units_things(end->without, "recorded call", "recorded calls").text);
+		(void)buf_printf(&text, "%s without a stack",
+				 units_things(end->without, "recorded call", "recorded calls").text);
 	if (end->incomplete)
-		text_line(out, style, TEXT_PLAIN, "%s with a stack that is not complete; 'ingero explain ID' says why",
-			  units_things(end->incomplete, "recorded call", "recorded calls").text);
+		(void)buf_printf(&text, "%s%s with a stack that is not complete; 'ingero explain ID' says why",
+				 text.n ? ", " : "",
+				 units_things(end->incomplete, "recorded call", "recorded calls").text);
+	if (text.n)
+		text_paragraph(out, style, "", buf_text(&text));
+	out->failed |= text.failed;
 	if (end->n_gaps || (end->lost && lost_sum(end->lost, LOST_COUNTS) + lost_sum(end->lost, LOST_DETAIL)))
 		explain_footer_append(end->lost, end->gaps, end->n_gaps, q->now_unix_ns, style, out);
 }
