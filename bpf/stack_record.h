@@ -71,6 +71,8 @@ struct unwind_side {
 #define UNWIND_PAGE_ASKED 1u   /* the same, and the daemon knows */
 #define UNWIND_PAGE_BARE 2u    /* it has no rules: frame pointers are tried */
 #define UNWIND_PAGE_ENTRY(first, n) ((__u32)(first) << 10 | (n))
+#define UNWIND_PAGE_FIRST(entry) ((entry) >> 10)
+#define UNWIND_PAGE_N(entry) ((entry)&0x3ffu)
 
 /* ---- mappings of a process ---- */
 
@@ -93,6 +95,8 @@ struct stack_maps {
 };
 
 /* ---- records ---- */
+
+#define STACK_ID_ONCE (1ull << 63) /* in the id of a stack that was copied: no other call has it */
 
 #define STACK_NATIVE_MAX 128
 #define STACK_PYTHON_MAX 128
@@ -155,7 +159,8 @@ struct stack_record {
 	__u16 n_traps;
 	__u8 native_end; /* enum stack_end, as the next */
 	__u8 python_end;
-	__u8 pad[2];
+	__u8 python_minor; /* 3.minor; 0: not known */
+	__u8 pad;
 	struct stack_native native[STACK_NATIVE_MAX];
 	struct stack_python python[STACK_PYTHON_MAX];
 	struct stack_run runs[STACK_RUNS_MAX];

@@ -111,6 +111,11 @@ static void kernel_drain(struct source *source)
 	ring_drain(kernel_of(source)->ring);
 }
 
+static void kernel_drain_stacks(struct source *source)
+{
+	ring_drain_stacks(kernel_of(source)->ring);
+}
+
 static void kernel_timer_closed(uv_handle_t *timer)
 {
 	free(timer->data);
@@ -143,6 +148,7 @@ static const struct source_ops kernel_ops = {
 	.measures = kernel_measures,
 	.now_ns = kernel_now_ns,
 	.drain = kernel_drain,
+	.drain_stacks = kernel_drain_stacks,
 	.close = kernel_close,
 };
 
