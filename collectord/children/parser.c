@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "children/child_role.h"
 #include "bpf/stack_record.h"
+#include "children/child_role.h"
 #include "children/elf.h"
 #include "children/elf_names.h"
 #include "children/python_code.h"
@@ -16,7 +16,7 @@ _Static_assert(sizeof(struct parser_code_question) + sizeof(struct code_record) 
 		       CHILD_QUESTION_MAX,
 	       "a code object fits one question");
 
-static ssize_t library_answer(const void *question, size_t n, int fd, void *answer, size_t room)
+static ssize_t library_answer(const void *question, size_t n, int fd, void *answer)
 {
 	struct parser_library *library = answer; /* the caller's buffer is aligned for any type */
 	struct parser_question q;
@@ -45,12 +45,12 @@ static ssize_t parser_answer(const void *question, size_t n, int fd, void *answe
 {
 	uint32_t kind;
 
-	if (n < sizeof(kind))
+	if (n < sizeof(kind) || room < CHILD_ANSWER_MAX)
 		return -1;
 	memcpy(&kind, question, sizeof(kind));
 	switch (kind) {
 	case PARSER_ASK_LIBRARY:
-		return library_answer(question, n, fd, answer, room);
+		return library_answer(question, n, fd, answer);
 	case PARSER_ASK_NAMES:
 		return elf_names_answer(question, n, fd, answer, room);
 	case PARSER_ASK_CODE:
