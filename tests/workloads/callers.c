@@ -113,6 +113,11 @@ const char *callers_report(void)
 	return report.path;
 }
 
+bool callers_is_checked(void)
+{
+	return report.is_checked;
+}
+
 const char *callers_place(void)
 {
 	static char place[PATH_MAX];

@@ -96,6 +96,8 @@ extern const struct callers_row callers_cxx[];
 
 /** callers_place() - directory of this program and of the libraries that it loads. Return: static */
 const char *callers_place(void);
+/** callers_is_checked() - as given to callers_open() */
+bool callers_is_checked(void);
 /** callers_report() - as given to callers_open() */
 const char *callers_report(void);
 

@@ -66,6 +66,7 @@ class Here(threading.local):
         self.bytes = 0
         self.shape = ("?", "complete", 0)
         self.row = None
+        self.more = {}  # keys of its line
 
 
 def frames_of(frame):
@@ -79,7 +80,7 @@ def frames_of(frame):
 def witness(pointer, number):
     name, rule, least = here.shape
     here.row = {"shape": name, "pid": os.getpid(), "tid": threading.get_native_id(), "bytes": number, "rule": rule, "least": least,
-                "python": list(frames_of(sys._getframe(1)))}
+                "python": list(frames_of(sys._getframe(1))), **here.more}
 
 
 def turns():
@@ -138,7 +139,8 @@ here = Here()
 report = Report()
 
 
-def main():
+def options_of(names):
+    """(options, names of what is asked for) with an open report; or the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--libraries", help="directory of libcudart.so.12")
     parser.add_argument("--report", default="-")
@@ -148,25 +150,35 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("shapes", nargs="*")
     options = parser.parse_args()
-    import callers_shapes
-    rows = [row for row in callers_shapes.ROWS if not options.shapes or row[0] in options.shapes]
-    if options.check:
-        rows = [row for row in rows if row[0] != "subinterpreter"]  # where this interpreter cannot be called back
     if options.list:
-        print("\n".join(row[0] for row in rows))
+        print("\n".join(names))
         return 0
-    if not rows:
-        parser.error("no such shape: see --list")
+    unknown = set(options.shapes) - set(names)
+    if unknown:
+        parser.error(f"no such shape: {' '.join(sorted(unknown))}: see --list")
     if not os.path.exists(os.path.join(options.libraries or "", "libcudart.so.12")):
-        print(f"callers.py: no stand-in library in {options.libraries}: build it first", file=sys.stderr)
+        print(f"{os.path.basename(sys.argv[0])}: no stand-in library in {options.libraries}: build it first", file=sys.stderr)
         return 77
     report.open(options.report, options.libraries)
-    check = Check(options.libraries) if options.check else None
     if options.wait_for_stdin:
         print(f"ready {os.getpid()}", flush=True)
         sys.stdin.readline()
+    return options, [name for name in names if not options.shapes or name in options.shapes]
+
+
+def main():
+    import callers_shapes
+    rows = {row[0]: row for row in callers_shapes.ROWS}
+    asked = options_of(list(rows))
+    if not isinstance(asked, tuple):
+        return asked
+    options, names = asked
+    check = Check(options.libraries) if options.check else None
+    if check:
+        names = [name for name in names if name != "subinterpreter"]  # where this interpreter cannot be called back
     for _ in range(options.rounds):
-        for name, function, *more in rows:
+        for name in names:
+            _, function, *more = rows[name]
             shape(name, *more)
             function()
     return 1 if check and check.failed else 0

@@ -53,6 +53,43 @@ behind callers_frame_pointer_return
 	ret
 	.size callers_frame_pointer, . - callers_frame_pointer
 
+/* Says that its frame is where %rbp points to, which is callers_lie. */
+place callers_lies
+	.cfi_startproc
+	push %rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %rbp, 0
+	mov %rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	push %rbx
+	.cfi_offset %rbx, -24
+	mov %rbp, %rbx
+	mov callers_lie(%rip), %rbp
+	sub $8, %rsp
+	call *callers_real(%rip)
+behind callers_lies_return
+	mov %rbx, %rbp
+	add $8, %rsp
+	pop %rbx
+	pop %rbp
+	.cfi_def_cfa %rsp, 8
+	ret
+	.cfi_endproc
+	.size callers_lies, . - callers_lies
+
+/* Says that its frame has a megabyte more than it has: beyond the end of the stack. */
+place callers_claims
+	.cfi_startproc
+	sub $8, %rsp
+	.cfi_def_cfa_offset 16 + (1 << 20)
+	call *callers_real(%rip)
+behind callers_claims_return
+	add $8, %rsp
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_endproc
+	.size callers_claims, . - callers_claims
+
 /* int callers_fault(int *address): its first instruction faults if the address is bad, and is as long as the next label says. */
 	.p2align 4
 	nop

@@ -9,9 +9,11 @@ extern "C" {
 #endif
 
 extern callers_fn *callers_real; /* what they call */
+extern const void *callers_lie;	 /* frame of callers_lies */
 
-callers_fn callers_by_plt, callers_gap, callers_frame_pointer;
-extern const char callers_by_plt_return[], callers_gap_return[], callers_frame_pointer_return[];
+callers_fn callers_by_plt, callers_gap, callers_frame_pointer, callers_lies, callers_claims;
+extern const char callers_by_plt_return[], callers_gap_return[], callers_frame_pointer_return[], callers_lies_return[],
+	callers_claims_return[];
 
 /** callers_fault() - its first instruction writes to the address */
 int callers_fault(int *address);

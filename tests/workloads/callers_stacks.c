@@ -17,6 +17,7 @@
 #define MADE "made at run time"
 
 callers_fn *callers_real;
+const void *callers_lie;
 
 /* The witness is called where `through` is, which calls the CUDA function and returns from there to `behind`. */
 static CALLERS_NOINLINE void call_through(callers_fn *through, const char *behind)
@@ -103,6 +104,47 @@ static void jit(void)
 static void jit_named(void)
 {
 	made_at_run_time(with_frame, sizeof(with_frame), true);
+}
+/* What is said of the frame leads nowhere, or back to itself. An unwinder of a program would follow. */
+static void lie(const void *frame)
+{
+	if (callers_is_checked())
+		return;
+	callers_lie = frame;
+	call_through(callers_lies, callers_lies_return);
+}
+
+static void lie_none(void)
+{
+	lie(NULL);
+}
+
+static void lie_odd(void)
+{
+	lie((const char *)__builtin_frame_address(0) + 1);
+}
+
+static void lie_kernel(void)
+{
+	lie((const void *)0xffff888000001000ul);
+}
+
+static void lie_unmapped(void)
+{
+	lie((const void *)0x10000ul);
+}
+
+static void lie_cycle(void)
+{
+	const void *frame[] = { frame, callers_lies_return };
+
+	lie(frame);
+}
+
+static void claims(void)
+{
+	if (!callers_is_checked())
+		call_through(callers_claims, callers_claims_return);
 }
 #endif
 
@@ -201,6 +243,12 @@ const struct callers_row callers_stacks[] = {
 	{ "jit_frame_pointer", jit_frame_pointer, CALLERS_SOME, 1 },
 	{ "jit_named", jit_named, CALLERS_SOME, 1 },
 	{ "fibre_bare", bare_fibre, CALLERS_EITHER, 1 },
+	{ "lie_none", lie_none, CALLERS_PREFIX, 1 },
+	{ "lie_odd", lie_odd, CALLERS_PREFIX, 1 },
+	{ "lie_kernel", lie_kernel, CALLERS_PREFIX, 1 },
+	{ "lie_unmapped", lie_unmapped, CALLERS_PREFIX, 1 },
+	{ "lie_cycle", lie_cycle, CALLERS_PREFIX, 1 },
+	{ "claims", claims, CALLERS_PREFIX, 1 },
 #endif
 	{ "fibre", fibre, CALLERS_COMPLETE, 0 },
 	{ "nested", nested, CALLERS_COMPLETE, 0 },
