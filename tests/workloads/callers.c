@@ -108,6 +108,11 @@ void callers_name(const void *start, size_t n, const char *name)
 	report.alias_name = name;
 }
 
+void callers_number(unsigned int first)
+{
+	__atomic_store_n(&report.n_calls, first, __ATOMIC_RELAXED);
+}
+
 const char *callers_report(void)
 {
 	return report.path;
@@ -178,7 +183,8 @@ static void tell(const struct stack *stack)
 		thread.line = mmap(NULL, LINE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (thread.line == MAP_FAILED || report.fd < 0)
 		return;
-	(void)add(&at, "{\"shape\":\"%s\",\"pid\":%d,\"tid\":%d,\"bytes\":%zu,\"rule\":\"%s\",\"least\":%u,\"frames\":[",
+	(void)add(&at,
+		  "{\"shape\":\"%s\",\"pid\":%d,\"tid\":%d,\"bytes\":%zu,\"rule\":\"%s\",\"least\":%u,\"frames\":[",
 		  thread.shape, (int)getpid(), (int)gettid(), thread.bytes, rules[thread.rule], thread.least);
 	for (size_t i = 0; i < stack->n; i++) {
 		if (i)
@@ -259,7 +265,6 @@ static void check_inside(void *data)
 	thread.is_checking = false;
 }
 
-
 void callers_shape(const char *name, enum callers_rule rule, unsigned int least)
 {
 	thread.shape = name;
@@ -283,7 +288,8 @@ void callers_open(const char *path, bool is_checked)
 {
 	void *one[1];
 
-	report.fd = strcmp(path, "-") == 0 ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	report.fd =
+		strcmp(path, "-") == 0 ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (report.fd < 0) {
 		fprintf(stderr, "callers: %s: %s\n", path, strerror(errno));
 		exit(2);

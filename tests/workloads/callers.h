@@ -85,7 +85,7 @@ struct callers_row {
 };
 
 /* Rows of one file each; an entry without a name is the last. */
-extern const struct callers_row callers_plain_kept[]; /* compiled with frame pointers */
+extern const struct callers_row callers_plain_kept[];	 /* compiled with frame pointers */
 extern const struct callers_row callers_plain_omitted[]; /* without */
 extern const struct callers_row callers_signals[];
 extern const struct callers_row callers_stacks[];
@@ -98,6 +98,8 @@ extern const struct callers_row callers_cxx[];
 const char *callers_place(void);
 /** callers_is_checked() - as given to callers_open() */
 bool callers_is_checked(void);
+/** callers_number() - number of the next call; for a program that follows another one in its process */
+void callers_number(unsigned int first);
 /** callers_report() - as given to callers_open() */
 const char *callers_report(void);
 

@@ -10,6 +10,7 @@ those of C, and the CUDA function through ctypes. Each call has a number of byte
 line of JSON for each, in the form of callers.h, and
 
     "python": [[co_filename, co_name, co_qualname or null, line], ...]     innermost first
+    "eval": [file, address] of the interpreter's loop
 
 FILE '-' is stdout. --check: the stack inside of each call is compared with what is told; only where nobody traces. Exit status 77: the stand-in library is missing.
 """
@@ -41,12 +42,24 @@ class Report:
         self.malloc = of_library(ctypes.CDLL(os.path.join(libraries, "libcudart.so.12")), "cudaMalloc")
         self.backtrace = of_library(ctypes.CDLL(None), "backtrace")
         self.backtrace(here.pointer, 1)  # loads what it needs
+        self.eval = eval_loop()
 
     def write(self, row):
         # one line, one write: those of several processes do not mix
         text = (json.dumps(row) + "\n").encode()
         if os.write(self.fd, text) != len(text):
             raise OSError("no line was written")
+
+
+def eval_loop():
+    """[file, address] of the interpreter's loop."""
+    address = ctypes.cast(ctypes.pythonapi._PyEval_EvalFrameDefault, ctypes.c_void_p).value
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        for line in maps:
+            start, end = (int(word, 16) for word in line.split()[0].split("-"))
+            if start <= address < end:
+                return [line.split(maxsplit=5)[5].rstrip("\n"), hex(address)]
+    return None
 
 
 def of_library(library, name):
@@ -80,7 +93,7 @@ def frames_of(frame):
 def witness(pointer, number):
     name, rule, least = here.shape
     here.row = {"shape": name, "pid": os.getpid(), "tid": threading.get_native_id(), "bytes": number, "rule": rule, "least": least,
-                "python": list(frames_of(sys._getframe(1))), **here.more}
+                "eval": report.eval, "python": list(frames_of(sys._getframe(1))), **here.more}
 
 
 def turns():

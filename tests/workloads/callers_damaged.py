@@ -233,7 +233,7 @@ def run(name, number):
     callers.shape(name, "damaged", 0)
     callers.here.more = {"damaged": first}
     caller = LONG_NAME if name == "name_is_long" else f"damaged_{name}_{number}_caller"
-    exec(compile(SOURCE.format(outer=f"damaged_{name}_{number}_outer", caller=caller), f"/tmp/damaged_{name}_{number}.py", "exec"),
+    exec(compile(SOURCE.format(outer=f"damaged_{name}_{number}_outer", caller=caller), f"/made/damaged_{name}_{number}.py", "exec"),
          {"make": make, "damage": damage})
 
 

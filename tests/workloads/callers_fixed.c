@@ -13,6 +13,7 @@
 #include "callers.h"
 
 #define PATH_BYTES 512
+#define NUMBERS 100000u /* of calls of one image; the parent process has the first ones */
 
 #ifdef CALLERS_TWO
 #define OTHER "one"
@@ -66,8 +67,9 @@ int main(int argc, char **argv)
 	}
 	callers_open(argv[1], false);
 	callers_shape("exec", CALLERS_COMPLETE, 0);
-	make();
 	n = atoi(argv[2]);
+	callers_number(NUMBERS * (unsigned int)(n + 1));
+	make();
 	if (n > 0) {
 		(void)snprintf(path, sizeof(path), "%s/callers-fixed-" OTHER, callers_place());
 		(void)snprintf(left, sizeof(left), "%d", n - 1);

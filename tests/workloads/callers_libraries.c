@@ -93,7 +93,8 @@ static CALLERS_NOINLINE void call_undescribed(loaded_fn *entry)
 
 		if (turn == 0)
 			callers_extra(loaded.returns, LOADED_FRAMES);
-		(void)(turn ? entry : (loaded_fn *)(void (*)(void))function)(&pointer, callers_bytes(), function, &loaded);
+		(void)(turn ? entry : (loaded_fn *)(void (*)(void))function)(&pointer, callers_bytes(), function,
+									     &loaded);
 	}
 }
 
@@ -192,7 +193,7 @@ static void replace(struct library *library, const char *next, bool is_called)
 
 static void replaced(void)
 {
-	char directory[] = "/tmp/ingero-callers-XXXXXX", next[PATH_MAX];
+	char directory[] = P_tmpdir "/ingero-callers-XXXXXX", next[PATH_MAX];
 
 	if (!mkdtemp(directory))
 		return callers_failed("no directory: %s", strerror(errno));

@@ -44,7 +44,8 @@ NOINLINE int LOADED(_middle)(void **pointer, size_t bytes, callers_fn *function,
 }
 
 /* The same name in each library: found by dlsym(3). */
-__attribute__((visibility("default"))) int loaded_call(void **pointer, size_t bytes, callers_fn *function, struct loaded *loaded)
+__attribute__((visibility("default"))) int loaded_call(void **pointer, size_t bytes, callers_fn *function,
+						       struct loaded *loaded)
 {
 	int r = LOADED(_middle)(pointer, bytes, function, loaded);
 

@@ -7,7 +7,8 @@
 #define LOADED_FRAMES 3
 
 struct loaded {
-	void *returns[LOADED_FRAMES]; /* innermost first: where calls of the library's functions return to; [0] is not theirs */
+	void *returns[LOADED_FRAMES]; /* innermost first: where calls of the library's functions return to; [0] is not
+					 theirs */
 };
 
 /* loaded_call: the first two arguments are those of callers_fn, so that the witness takes its place. */

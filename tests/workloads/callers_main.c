@@ -117,7 +117,8 @@ int main(int argc, char **argv)
 	struct asked asked = { .rounds = 1 };
 
 	if (parse(argc, argv, &asked) < 0) {
-		fprintf(stderr, "usage: callers --report FILE [--rounds N] [--check] [--wait-for-stdin] [SHAPE...] | --list\n");
+		fprintf(stderr,
+			"usage: callers --report FILE [--rounds N] [--check] [--wait-for-stdin] [SHAPE...] | --list\n");
 		return 2;
 	}
 	if (asked.is_list)

@@ -431,7 +431,7 @@ NOT_ASCII = ("grüße", "ключ", "函数", "𐎠𐎡")
 def not_ascii():
     for name in NOT_ASCII:
         source = f"class K{name}:\n  def {name}(self):\n    call()\nK{name}().{name}()"
-        exec(compile(source, f"/tmp/{name} 😀/{name}.py" if name == "函数" else f"/tmp/{name}/{name}.py", "exec"), {"call": call})
+        exec(compile(source, f"/made/{name} 😀/{name}.py" if name == "函数" else f"/made/{name}/{name}.py", "exec"), {"call": call})
 
 
 def long_source(n):
@@ -458,7 +458,7 @@ def reuse():
     places = set()
     for i in range(REUSES):
         names = {"call": call}
-        exec(compile("\n" * (i % 50) + f"def reused_{i}(a=0):\n a = {i}\n" + " a += 1\n" * (i % 3) + " call()", f"/tmp/reused_{i % 11}.py", "exec"), names)
+        exec(compile("\n" * (i % 50) + f"def reused_{i}(a=0):\n a = {i}\n" + " a += 1\n" * (i % 3) + " call()", f"/made/reused_{i % 11}.py", "exec"), names)
         places.add(id(names[f"reused_{i}"].__code__))
         names[f"reused_{i}"]()
         del names

@@ -52,9 +52,11 @@ static void frame_pointer(void)
 }
 
 /* push %rbp; mov %rsp,%rbp; movabs $function,%rax; call *%rax; pop %rbp; ret */
-static const unsigned char with_frame[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3 };
+static const unsigned char with_frame[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8, 0,    0,    0,
+					    0,	  0,	0,    0,    0,	  0xff, 0xd0, 0x5d, 0xc3 };
 /* sub $8,%rsp; movabs $function,%rax; call *%rax; add $8,%rsp; ret */
-static const unsigned char without_frame[] = { 0x48, 0x83, 0xec, 8, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3 };
+static const unsigned char without_frame[] = { 0x48, 0x83, 0xec, 8,    0x48, 0xb8, 0,	 0,    0, 0,   0,
+					       0,    0,	   0,	 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3 };
 #define FUNCTION_AT 6
 #define RETURN_AT 16
 
@@ -64,7 +66,7 @@ static void name_code(const void *code, size_t n)
 	char path[64];
 	FILE *file;
 
-	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	(void)snprintf(path, sizeof(path), P_tmpdir "/perf-%d.map", (int)getpid());
 	file = fopen(path, "we");
 	if (!file)
 		return callers_failed("%s cannot be written", path);
