@@ -220,7 +220,7 @@ static int vdso_get(struct stack_files *files, const struct stack_sight *sight, 
 }
 
 /* With an access control list the group bits hold its mask. */
-static uint32_t owner_of(int path_fd, uint32_t uid)
+static uint32_t file_owner(int path_fd, uint32_t uid)
 {
 	struct stat st;
 
@@ -245,7 +245,7 @@ static int file_open(struct stack_files *files, const struct stack_sight *sight,
 	fd = target_candidate_open(files->proc_fd, sight->process_fd, files->memory_device, &c, &id, &n_bytes);
 	if (fd < 0)
 		return fd;
-	owner = owner_of(fd, sight->uid);
+	owner = file_owner(fd, sight->uid);
 	*ret_file = file_known(files, &id, owner);
 	if (*ret_file)
 		return 0;
