@@ -56,7 +56,8 @@ struct unwind_side {
 	__s32 frame_offset; /* CFA - frame_offset is where the caller's frame pointer is; 0: unchanged */
 	__u8 is_frame;	    /* base: 0 stack pointer, 1 frame pointer */
 	__u8 is_deref;
-	__u8 pad[2];
+	__u8 is_frame_at_base; /* base + frame_offset is where the caller's frame pointer is, 0 included */
+	__u8 pad;
 };
 
 /*
