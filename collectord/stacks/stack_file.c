@@ -85,7 +85,7 @@ static void stack_file_free(struct stack_file *file)
 {
 	closep(&file->path_fd);
 	rules_wanted_done(&file->rules);
-	names_done(&file->names);
+	names_forget(&file->names);
 	ARRAY_DONE(&file->segments);
 	free(file->path);
 	free(file);
@@ -183,7 +183,7 @@ static int file_add(struct stack_files *files, const struct file_identity *id, u
 	if (!file)
 		return -ENOMEM;
 	*file = (struct stack_file){ .files = files, .id = *id, .owner = owner, .n_bytes = n_bytes };
-	names_init(&file->names);
+	names_begin(&file->names);
 	file->path = strdup(path);
 	if (!file->path) {
 		file->path_fd = -1;
