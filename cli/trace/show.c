@@ -9,6 +9,7 @@
 
 #include "libingero/answers/libraries.h"
 #include "libingero/answers/stack/frames.h"
+#include "libingero/answers/stack/join.h"
 #include "cli/terminal.h"
 #include "libingero/answers/trace/json.h"
 #include "cli/trace/screen.h"
@@ -180,7 +181,8 @@ static void stacks_show(struct trace_show *s, const Ingero__V1__EventBatch *batc
 
 	err.wake_fd = s->out.wake_fd;
 	for (size_t i = 0; i < batch->n_events; i++)
-		stack_debug_append(batch->events[i], &style, &err.buf);
+		stack_debug_append(batch->events[i], stack_of_event(batch->events[i], batch->stacks, batch->n_stacks),
+				   &style, &err.buf);
 	(void)output_flush(&err);
 }
 

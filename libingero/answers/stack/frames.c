@@ -99,10 +99,9 @@ void stack_lines_append(const Ingero__V1__Stack *stack, const struct text_style 
 	out->failed |= text.failed;
 }
 
-void stack_debug_append(const Ingero__V1__Event *event, const struct text_style *style, struct buf *out)
+void stack_debug_append(const Ingero__V1__Event *event, const Ingero__V1__Stack *stack, const struct text_style *style,
+			struct buf *out)
 {
-	const Ingero__V1__Stack *stack = event->stack;
-
 	if (!stack)
 		return;
 	text_line(out, style, TEXT_PLAIN, DEBUG_FIRST "stack trace for %s (PID %u, TID %u, %s):", event->op, event->pid,

@@ -14,5 +14,6 @@ void stack_frame_append(const Ingero__V1__StackFrame *frame, bool has_native_mar
 			unsigned int room, struct buf *out);
 /** stack_lines_append() - append a line for each frame, and why the stack is not complete, as a part of `explain ID` */
 void stack_lines_append(const Ingero__V1__Stack *stack, const struct text_style *style, struct buf *out);
-/** stack_debug_append() - append the lines of `trace --debug` for a call; nothing for one without a stack */
-void stack_debug_append(const Ingero__V1__Event *event, const struct text_style *style, struct buf *out);
+/** stack_debug_append() - append the lines of `trace --debug` for a call. @stack: its own; NULL: nothing is appended */
+void stack_debug_append(const Ingero__V1__Event *event, const Ingero__V1__Stack *stack, const struct text_style *style,
+			struct buf *out);
