@@ -56,12 +56,22 @@ struct unwind_side {
 	__s32 frame_offset; /* CFA - frame_offset is where the caller's frame pointer is; 0: unchanged */
 	__u8 is_frame;	    /* base: 0 stack pointer, 1 frame pointer */
 	__u8 is_deref;
-	__u8 pad[2];
+	__u8 is_frame_at_base; /* base + frame_offset is where the caller's frame pointer is, 0 included */
+	__u8 pad;
+};
+
+/* Registers of a frame. */
+struct unwind_registers {
+	__u64 ip;
+	__u64 sp;
+	__u64 frame_pointer;
+	__u32 is_exact; /* ip is of the instruction itself, not behind a call: a signal interrupted the frame */
+	__u32 pad;
 };
 
 /*
- * Arrays of words in blocks, since an element of an array map takes 8 bytes at least. A page's entry is
- * first row << 10 | number of rows; row 0 is never used.
+ * Arrays of words in blocks: one element of the map each. A page's entry is first row << 10 | number of rows. All rows
+ * of a page are in one block; row 0 is never used.
  */
 #define UNWIND_BLOCK 1024u /* words of a block */
 #define UNWIND_PAGES (2u << 20)
@@ -91,6 +101,7 @@ struct stack_maps {
 	__u32 tag;	      /* number of this list, never used again; 0: none */
 	__u32 exec_gen;	      /* of the process when its mappings were read */
 	__u32 loader_changes; /* likewise: struct process_entry */
+	__u64 exec_vm;	      /* likewise: its executable pages that it cannot write */
 	struct stack_mapping mappings[STACK_MAPPINGS_MAX];
 };
 
@@ -103,6 +114,15 @@ struct stack_maps {
 #define STACK_RUNS_MAX 64
 #define STACK_TRAPS_MAX 8
 #define STACK_COPY_MAX 65536u
+#define STACK_NATIVE_FIRST 1 /* the first frame that is found by unwinding: before it is the traced function */
+#define STACK_SCRATCHES_PER_CPU 2 /* buffers in which stacks are made */
+
+/* Key of map `stacks_seen`: a stack that was sent. */
+struct stack_key {
+	__u64 id;
+	__u32 tgid;
+	__u32 exec_gen;
+};
 
 enum stack_end {
 	STACK_END_NONE,	      /* of the Python part: the thread runs no Python */
@@ -195,3 +215,4 @@ struct code_record {
 	__u8 bytes[];	   /* name, qualname, file, lines */
 };
 _Static_assert(sizeof(struct code_record) == 88, "code_record is ABI between both halves");
+#define CODE_RECORD_HEAD __builtin_offsetof(struct code_record, bytes)

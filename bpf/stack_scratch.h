@@ -9,23 +9,22 @@
 #include "python_scratch.h"
 #include "stack_record.h"
 
-#define STACK_SCRATCHES_PER_CPU 2
+#define STACK_READ_MAX 16384u /* bytes of one read of stack memory, after the first one */
 
 /* The walk of the native frames. */
 struct stack_walk {
-	__u64 ip, sp, frame_pointer; /* registers of the frame that the next step leaves */
-	__u64 hash;		     /* of the addresses so far */
-	__u64 top;		     /* end of the stack; 0: not known yet */
-	__u64 trampoline;	     /* address that probes put in place of return addresses; 0: none */
-	__u64 mapping_start;	     /* the mapping found last, as the next two */
+	struct unwind_registers at; /* of the frame that the next step leaves */
+	__u64 hash;		    /* of the addresses so far */
+	__u64 top;		    /* end of the stack; 0: not known */
+	__u64 trampoline;	    /* address that probes put in place of return addresses; 0: none */
+	__u64 mapping_start;	    /* the mapping found last, as the next two */
 	__u64 mapping_bytes;
 	__u32 mapping_page;
-	__u32 n_filled; /* bytes of `memory` that were read, from record.sp on */
-	__u32 pass;	/* number of the reset of the rules, at the start of the walk */
-	__u8 is_exact;	/* ip is of the instruction itself, not behind a call: a signal interrupted the frame */
-	__u8 end;	/* enum stack_end; STACK_END_NONE: not reached */
-	__u8 has_frame_pointers; /* a frame was found by the frame pointer alone */
-	__u8 pad;
+	__u32 n_most;		  /* bytes of the stack above record.sp that may be read into `memory` */
+	__u32 n_filled;		  /* bytes of `memory` that were read, from record.sp on: a multiple of 8 */
+	__u64 word;		  /* result of stack_reach() */
+	__u32 pass;		  /* number of the reset of the rules, at the start of the walk */
+	__u32 has_frame_pointers; /* a frame was found by the frame pointer alone */
 };
 
 struct stack_scratch {
@@ -34,8 +33,14 @@ struct stack_scratch {
 	__u64 python_hash;	 /* of all code objects and instructions: stack_hash() */
 	struct stack_walk walk;
 	struct python_scratch python;
-	struct stack_record record;	 /* header, registers and native frames are set before python_walk() */
-	__u8 memory[STACK_COPY_MAX + UNWIND_PAGE]; /* record.memory; the rest is room for a whole page at its end */
+	union {
+		struct stack_record record; /* header, registers and native frames are set before python_walk() */
+		struct {
+			__u8 head[sizeof(struct stack_record)];
+			__u8 memory[STACK_COPY_MAX + STACK_READ_MAX]; /* that of the record, and room that the verifier
+									 wants */
+		};
+	};
 };
 
 /* Adds a word to a hash; 0 is the hash of nothing. */

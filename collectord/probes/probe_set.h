@@ -174,7 +174,7 @@ void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t
 int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, size_t room);
 
 /**
- * probe_set_mapped() - list the files that a process maps executable, below overlays; in order of address
+ * probe_set_mapped() - list what a process maps executable, files below overlays; in order of address
  * Return: their number, `room` at most; -EOPNOTSUPP before Linux 6.1; -errno
  */
 int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record *ret, size_t room);
