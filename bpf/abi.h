@@ -36,6 +36,26 @@ static __always_inline __u64 regs_return_value(const struct pt_regs *ctx)
 	return ctx->ax;
 }
 
+static __always_inline __u64 regs_frame_pointer(const struct pt_regs *ctx)
+{
+	return ctx->bp;
+}
+
+#define ABI_HAS_RULES 1 /* rules of unwinding (stack_record.h); 0: frame pointers alone */
+
+/* A return address, as it is on the stack. */
+static __always_inline __u64 code_address(__u64 word)
+{
+	return word;
+}
+
+/* Whether a return trap has replaced the return address at `slot`. @sp: the stack pointer when its function was entered
+ */
+static __always_inline bool trap_is_at(__u64 sp, __u64 slot)
+{
+	return sp == slot;
+}
+
 /* Stores all arguments: selecting costs more than storing. */
 static __always_inline void regs_arguments(const struct pt_regs *ctx, __u64 args[ABI_ARGUMENTS])
 {
@@ -130,6 +150,25 @@ static __always_inline __u64 regs_ip(const struct pt_regs *ctx)
 static __always_inline __u64 regs_return_value(const struct pt_regs *ctx)
 {
 	return ctx->regs[0];
+}
+
+static __always_inline __u64 regs_frame_pointer(const struct pt_regs *ctx)
+{
+	return ctx->regs[29];
+}
+
+#define ABI_HAS_RULES 0
+#define ABI_CODE_BITS 48 /* addresses; a signature may be above */
+
+static __always_inline __u64 code_address(__u64 word)
+{
+	return word & ((1ull << ABI_CODE_BITS) - 1);
+}
+
+/* The function has saved its return address somewhere below; traps are looked at from the innermost one on. */
+static __always_inline bool trap_is_at(__u64 sp, __u64 slot)
+{
+	return sp > slot;
 }
 
 static __always_inline void regs_arguments(const struct pt_regs *ctx, __u64 args[ABI_ARGUMENTS])

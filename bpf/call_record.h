@@ -10,6 +10,7 @@
 struct call_end {
 	__u64 raw_ns;
 	__u64 duration_ns;
+	__u64 stack; /* id of its stack; 0: none */
 	__s32 ret;
 	__u32 reason;
 };
@@ -45,6 +46,7 @@ static __always_inline void record_fill(struct call_record *r, const struct thre
 	r->start_ns = f->start_ns;
 	r->duration_ns = end->duration_ns;
 	r->raw_ns = end->raw_ns;
+	r->stack = end->stack;
 	__builtin_memset(r->blame_ns, 0, sizeof(r->blame_ns));
 	if (f->is_dirty)
 		for (i = 0; i < BLAME_COUNT; i++)

@@ -41,6 +41,7 @@ typedef _Bool bool;
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_RB_FORCE_WAKEUP 2
 #define BPF_RB_AVAIL_DATA 0
+#define BPF_RB_CONS_POS 2
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -68,6 +69,7 @@ typedef _Bool bool;
 #define PF_KTHREAD 0x00200000u
 #define THREAD_STACK_BYTES 16384
 #define MINOR_BITS 20
+#define VM_EXEC 0x4u /* include/linux/mm.h */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -275,7 +277,13 @@ typedef struct {
 
 typedef atomic64_t atomic_long_t;
 
+/* Of x86-64 and arm64. */
+typedef struct {
+	void *vdso;
+} mm_context_t;
+
 struct mm_struct {
+	mm_context_t context;
 	unsigned long exec_vm; /* pages that are mapped executable */
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
@@ -319,11 +327,13 @@ struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
 	unsigned long vm_flags;
+	unsigned long vm_pgoff;
 	struct file *vm_file;
+	struct mm_struct *vm_mm;
 };
 
 struct return_instance {
-	unsigned long stack; /* address of the return address on the user's stack, + one word on x86-64 */
+	unsigned long stack; /* the stack pointer when the function was entered */
 	unsigned long orig_ret_vaddr;
 	struct return_instance *next;
 };

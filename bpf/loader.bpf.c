@@ -272,6 +272,8 @@ int loader_changed(struct pt_regs *ctx)
 			return 0;
 		}
 	}
+	/* Before objects are mapped or unmapped, and after it. */
+	__sync_fetch_and_add(&entry->loader_changes, 1);
 	if (debug.state == LOADER_DELETE) {
 		entry->is_link_stale = 1;
 		return 0;

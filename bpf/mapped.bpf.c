@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Iterators over executable mappings, run when the daemon reads. `mapped`: the files of one process; /proc shows a file
+ * Iterators over executable mappings, run when the daemon reads. `mapped`: those of one process; /proc shows a file
  * on an overlay with the device of the overlay, which is not the file that probes are put on. `executable`: the number
  * of pages of each process, whose growth shows a new mapping.
  */
 #include "credentials.h"
 #include "file.h"
-
-#define VM_EXEC 0x4u /* include/linux/mm.h */
+#include "maps.h"
 
 SEC("iter/task_vma")
 int mapped(struct bpf_iter__task_vma *ctx)
@@ -15,15 +14,22 @@ int mapped(struct bpf_iter__task_vma *ctx)
 	struct vm_area_struct *vma = ctx->vma;
 	struct seq_file *seq = ctx->meta->seq;
 	struct mapped_record r = {};
+	struct mm_struct *mm;
 
 	if (!ctx->task || !vma)
 		return 0;
 	if (!(vma->vm_flags & VM_EXEC))
 		return 0;
 	r.start = vma->vm_start;
+	r.end = vma->vm_end;
+	r.offset = (__u64)vma->vm_pgoff << page_shift;
+	mm = vma->vm_mm;
+	if (mm) {
+		r.exec_vm = mm->exec_vm;
+		r.flags = (__u64)mm->context.vdso == r.start ? MAPPED_VDSO : 0;
+	}
 	file_identity_fill(vma, &r.file);
-	if (r.file.inode)
-		bpf_seq_write(seq, &r, sizeof(r));
+	bpf_seq_write(seq, &r, sizeof(r));
 	return 0;
 }
 

@@ -196,18 +196,6 @@ struct thread_state {
 };
 _Static_assert(sizeof(struct thread_state) < 4000, "what the kernel keeps beside it fits a page, too");
 
-/* A process that is traced, or named by a lease. */
-struct process_entry {
-	__u32 slot; /* 0: no traced call since its start or exec */
-	__u32 exec_gen;
-	__u64 link_tail;     /* last link_map seen in the list of its dynamic loader; 0: none yet */
-	__u32 is_link_stale; /* a library was unloaded: the tail must be found again */
-	__u32 was_in_call;   /* a thread ended inside a call */
-	__u32 was_oom_told;  /* an OOM kill was reported; the kernel marks every thread */
-	__u32 is_guarded;    /* as in process_slot: set at an exec or later, kept until the next exec */
-	__u64 held_ns;	     /* when the tracer last stopped it to attach a library; 0: never */
-};
-
 /* The last memory reclaim of a thread. */
 struct reclaim_entry {
 	__u64 start_ns; /* 0: over */
@@ -474,6 +462,11 @@ SHARED struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } calls SEC(".maps");
+
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} stacks SEC(".maps");
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -6,6 +6,7 @@
 #include "away.h"
 #include "hold.h"
 #include "life.h"
+#include "stack_maps.h"
 
 static __always_inline __u32 is_named(__u32 tgid)
 {
@@ -61,6 +62,7 @@ int process_exec(__u64 *ctx)
 	waker_remove(tgid);
 	waker_remove(former_tid);
 	(void)bpf_map_delete_elem(&interpreters, &tgid);
+	(void)bpf_map_delete_elem(&stack_maps, &tgid);
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t) {
 		frames_drop(t, 0);
@@ -192,6 +194,7 @@ int process_exit(__u64 *ctx)
 	named = is_named(tgid);
 	(void)bpf_map_delete_elem(&targets, &tgid);
 	(void)bpf_map_delete_elem(&interpreters, &tgid);
+	(void)bpf_map_delete_elem(&stack_maps, &tgid);
 	/* Of processes that made calls there are no more than slots, until the daemon has read these records. */
 	r = life_new(task, RECORD_EXIT, slot != 0);
 	if (!r)

@@ -13,6 +13,7 @@
 #endif
 
 #include "ops.h"
+#include "python_layout.h"
 
 #define RECORD_COMM_BYTES 16
 
@@ -133,20 +134,30 @@ struct file_identity {
 	__u32 pad;
 };
 
+#define CODE_WATCHES 256 /* a power of two: attached probes where interpreters free code objects */
+
 /* The Python interpreter of a process, written by the daemon. */
 struct interpreter {
 	__u64 start; /* address range of its state */
 	__u64 n_bytes;
+	__u64 main;	    /* noted by the kernel half: address of the state of its main interpreter; 0: not read yet */
 	__u32 is_collected; /* its garbage collections are probed */
-	__u32 pad;
+	__u32 code_watch;   /* number of the probe where it frees code objects: see code_watches; 0: none */
+	struct python_layout layout;
 };
 
-/* One executable mapping of a file, written by the iterator `mapped`. */
+/* One executable mapping, written by the iterator `mapped`. */
 struct mapped_record {
 	__u64 start;
-	struct file_identity file;
+	__u64 end;
+	__u64 offset;  /* in the file */
+	__u64 exec_vm; /* executable pages of the process: differs from record to record if they changed meanwhile */
+	struct file_identity file; /* inode 0: none */
+	__u32 flags;		   /* MAPPED_* */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct mapped_record) == 48, "mapped_record is ABI between both halves");
+_Static_assert(sizeof(struct mapped_record) == 80, "mapped_record is ABI between both halves");
+#define MAPPED_VDSO 0x1u /* code of the kernel's own, without a file */
 
 /* Number of executable pages of one process, written by the iterator `executable`. */
 struct executable_record {
@@ -292,6 +303,20 @@ struct process_slot {
 	char comm[RECORD_COMM_BYTES];
 };
 _Static_assert(sizeof(struct process_slot) == 64, "process_slot is ABI between both halves");
+
+/* A process that is traced, or named by a lease. */
+struct process_entry {
+	__u32 slot; /* 0: no traced call since its start or exec */
+	__u32 exec_gen;
+	__u64 link_tail;      /* last link_map seen in the list of its dynamic loader; 0: none yet */
+	__u32 is_link_stale;  /* a library was unloaded: the tail must be found again */
+	__u32 was_in_call;    /* a thread ended inside a call */
+	__u32 was_oom_told;   /* an OOM kill was reported; the kernel marks every thread */
+	__u32 is_guarded;     /* as in process_slot: set at an exec or later, kept until the next exec */
+	__u64 held_ns;	      /* when the tracer last stopped it to attach a library; 0: never */
+	__u32 loader_changes; /* number of changes that its dynamic loader made to its list of objects, and began */
+	__u32 pad;
+};
 
 /* Processes that ran while a thread that makes calls was runnable: map `behind`. */
 struct behind_key {
@@ -474,11 +499,11 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
 /*
  * Entries that were refused since the share was full: waits without a row, waits whose waker has no entry, threads
  * without their final account, waits for a CPU of which some time has no row. Records of process life that found no
- * room in the share, or on the ring. And paths that were not sent: since the share of the ring was used up, or for any
- * other reason.
+ * room in the share, or on the ring. And paths and stacks that were not sent: since the share of the ring was used up,
+ * or for any other reason.
  */
 struct share_losses {
-	__u64 waits, wakers, accounts, lives, paths, behind;
+	__u64 waits, wakers, accounts, lives, paths, behind, stacks;
 	__u32 uid;     /* whose share it is */
 	__u32 is_used; /* by that user */
 };
@@ -486,6 +511,12 @@ struct share_losses {
 /* Bytes of paths that the users of a share have sent in a second, CLOCK_MONOTONIC. */
 struct path_budget {
 	__u32 second, n_bytes;
+};
+
+/* Bytes that were written to the ring `stacks` since the daemon last read from it. */
+struct stack_budget {
+	__u64 position; /* of the daemon, at the first of them */
+	__u64 n_bytes;
 };
 
 /*

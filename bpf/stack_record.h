@@ -56,12 +56,22 @@ struct unwind_side {
 	__s32 frame_offset; /* CFA - frame_offset is where the caller's frame pointer is; 0: unchanged */
 	__u8 is_frame;	    /* base: 0 stack pointer, 1 frame pointer */
 	__u8 is_deref;
-	__u8 pad[2];
+	__u8 is_frame_at_base; /* base + frame_offset is where the caller's frame pointer is, 0 included */
+	__u8 pad;
+};
+
+/* Registers of a frame. */
+struct unwind_registers {
+	__u64 ip;
+	__u64 sp;
+	__u64 frame_pointer;
+	__u32 is_exact; /* ip is of the instruction itself, not behind a call: a signal interrupted the frame */
+	__u32 pad;
 };
 
 /*
- * Arrays of words in blocks, since an element of an array map takes 8 bytes at least. A page's entry is
- * first row << 10 | number of rows; row 0 is never used.
+ * Arrays of words in blocks: one element of the map each. A page's entry is first row << 10 | number of rows. All rows
+ * of a page are in one block; row 0 is never used.
  */
 #define UNWIND_BLOCK 1024u /* words of a block */
 #define UNWIND_PAGES (2u << 20)
@@ -71,6 +81,8 @@ struct unwind_side {
 #define UNWIND_PAGE_ASKED 1u   /* the same, and the daemon knows */
 #define UNWIND_PAGE_BARE 2u    /* it has no rules: frame pointers are tried */
 #define UNWIND_PAGE_ENTRY(first, n) ((__u32)(first) << 10 | (n))
+#define UNWIND_PAGE_FIRST(entry) ((entry) >> 10)
+#define UNWIND_PAGE_N(entry) ((entry)&0x3ffu)
 
 /* ---- mappings of a process ---- */
 
@@ -89,16 +101,28 @@ struct stack_maps {
 	__u32 tag;	      /* number of this list, never used again; 0: none */
 	__u32 exec_gen;	      /* of the process when its mappings were read */
 	__u32 loader_changes; /* likewise: struct process_entry */
+	__u64 exec_vm;	      /* likewise: its executable pages that it cannot write */
 	struct stack_mapping mappings[STACK_MAPPINGS_MAX];
 };
 
 /* ---- records ---- */
+
+#define STACK_ID_ONCE (1ull << 63) /* in the id of a stack that was copied: no other call has it */
 
 #define STACK_NATIVE_MAX 128
 #define STACK_PYTHON_MAX 128
 #define STACK_RUNS_MAX 64
 #define STACK_TRAPS_MAX 8
 #define STACK_COPY_MAX 65536u
+#define STACK_NATIVE_FIRST 1 /* the first frame that is found by unwinding: before it is the traced function */
+#define STACK_SCRATCHES_PER_CPU 2 /* buffers in which stacks are made */
+
+/* Key of map `stacks_seen`: a stack that was sent. */
+struct stack_key {
+	__u64 id;
+	__u32 tgid;
+	__u32 exec_gen;
+};
 
 enum stack_end {
 	STACK_END_NONE,	      /* of the Python part: the thread runs no Python */
@@ -112,6 +136,7 @@ enum stack_end {
 	STACK_END_FRAME_POINTERS, /* some frames were found by frame pointers: callers may be missing */
 	STACK_END_LARGE,      /* the copy is cut: the stack is larger than STACK_COPY_MAX */
 	STACK_END_LAYOUT,     /* the interpreter is of a version that is not understood */
+	STACK_END_INTERPRETER, /* of the Python part: it runs in a sub-interpreter, callers outside of it are missing */
 	STACK_END_COUNT
 };
 
@@ -124,11 +149,15 @@ struct stack_native {
 /* Innermost first. */
 struct stack_python {
 	__u64 code;	   /* address of the code object; 0: an entry from C, no frame */
-	__u64 instruction; /* offset from the code object's first instruction, bytes; negative: not started */
+	__u64 instruction; /* offset from the code object's first instruction, bytes; negative: not started. Of a
+			      caller: of its call */
 	__u64 frame;	   /* address of the interpreter's frame */
 };
 
-/* CPython 3.10 to 3.12: where an activation of the interpreter's loop is on the stack, and its innermost frame. */
+/*
+ * CPython 3.10 and 3.11: where an activation of the interpreter's loop is on the stack, and its innermost frame. From
+ * 3.12 on an entry with code 0 is on the stack of each activation, at `frame`. Before 3.10 nothing tells.
+ */
 struct stack_run {
 	__u64 at;
 	__u64 frame;
@@ -155,7 +184,8 @@ struct stack_record {
 	__u16 n_traps;
 	__u8 native_end; /* enum stack_end, as the next */
 	__u8 python_end;
-	__u8 pad[2];
+	__u8 python_minor; /* 3.minor; 0: not known */
+	__u8 pad;
 	struct stack_native native[STACK_NATIVE_MAX];
 	struct stack_python python[STACK_PYTHON_MAX];
 	struct stack_run runs[STACK_RUNS_MAX];
@@ -180,5 +210,9 @@ struct code_record {
 	__u16 n_file;
 	__u32 n_lines;	   /* bytes of the line table that were copied, without the object's head */
 	__u32 n_lines_all; /* bytes that it has */
+	__u32 traceable;   /* a frame before this offset, bytes, has not begun: Python hides it */
+	__u32 pad[2];
 	__u8 bytes[];	   /* name, qualname, file, lines */
 };
+#define CODE_RECORD_HEAD __builtin_offsetof(struct code_record, bytes)
+_Static_assert(sizeof(struct code_record) == 88, "code_record is ABI between both halves");

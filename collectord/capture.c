@@ -23,6 +23,7 @@
 #include "probes/kernel_source.h"
 #include "probes/lease.h"
 #include "probes/target.h"
+#include "stacks/stacks.h"
 #include "procs/cgroup.h"
 #include "procs/process_table.h"
 #include "procs/procfs.h"
@@ -54,6 +55,47 @@ static void source_file(const struct file_record *file, void *data)
 	const struct capture *c = data;
 
 	pipeline_file(c->pipeline, file);
+}
+
+static void source_stack(const struct stack_record *record, void *data)
+{
+	const struct capture *c = data;
+
+	if (c->stacks)
+		stacks_take(c->stacks, record);
+}
+
+static void source_code(const struct code_record *record, void *data)
+{
+	const struct capture *c = data;
+
+	if (c->stacks)
+		stacks_take_code(c->stacks, record);
+}
+
+/* The record of a stack is on its ring before that of the call: if it was not read yet, it is now. */
+static struct stack *call_stack(const struct call_record *call, void *data)
+{
+	const struct capture *c = data;
+	struct stack *stack;
+
+	if (!c->stacks)
+		return NULL;
+	stack = stacks_find(c->stacks, call);
+	if (!stack) {
+		c->source->ops->drain_stacks(c->source);
+		stack = stacks_find(c->stacks, call);
+	}
+	if (!stack)
+		probe_set_loss_add(c->probes, LOSS_STACKS, 1);
+	return stack;
+}
+
+static void stack_ready(struct stack *stack, void *data)
+{
+	const struct capture *c = data;
+
+	pipeline_stack(c->pipeline, stack);
 }
 
 static void source_drained(void *data)
@@ -104,11 +146,13 @@ static void source_life(const struct life_record *life, void *data)
 		lease_set_fork(c->leases, life->tgid, life->fork.child);
 		return;
 	case RECORD_EXIT:
+		stacks_exit(c->stacks, life->tgid);
 		lease_set_exit(c->leases, life->tgid, life->start_boot_ns);
 		c->events.exited(c->data);
 		target_set_forget(c->targets, life->tgid);
 		return;
 	case RECORD_EXEC: /* it may have a loader not seen before */
+		stacks_exec(c->stacks, life->tgid);
 		target_set_exec(c->targets, life->tgid, life->time_ns);
 		return;
 	case RECORD_LIBRARY:
@@ -156,6 +200,8 @@ static const struct source_sinks source_sinks = {
 	.ring = { .on_call = source_call,
 		  .on_file = source_file,
 		  .on_life = source_life,
+		  .on_stack = source_stack,
+		  .on_code = source_code,
 		  .on_drained = source_drained },
 	.on_second = source_second,
 };
@@ -258,7 +304,7 @@ static void lates_note(struct tick *tick, uint64_t from, void *data)
 static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 {
 	struct pipeline_options options = {
-		.source = c->source, .on_behind = behind_ask, .on_lates = lates_note, .data = c
+		.source = c->source, .on_behind = behind_ask, .on_lates = lates_note, .on_stack = call_stack, .data = c
 	};
 	size_t n = 0;
 	int r = process_table_new(&c->processes);
@@ -344,6 +390,8 @@ int capture_start(struct capture *c, const struct capture_wish *wish)
 	if (r == 0)
 		r = pipeline_start(c, wish);
 	if (r == 0)
+		r = stacks_open(c->loop, c->probes, &(struct stacks_events){ stack_ready, c }, &c->stacks);
+	if (r == 0)
 		r = host_new(c->processes, &c->host);
 	if (r < 0)
 		return r;
@@ -418,6 +466,10 @@ bool capture_let_go(struct capture *c, const struct lease *lease)
 
 void capture_finish(struct capture *c)
 {
+	if (c->stacks) {
+		capture_collect(c);
+		stacks_finish(c->stacks);
+	}
 	if (c->pipeline)
 		pipeline_finish(c->pipeline);
 	hold_release(&c->hold);
@@ -428,6 +480,8 @@ void capture_close(struct capture *c)
 	if (c->source)
 		c->source->ops->close(c->source);
 	c->source = NULL;
+	stacks_close(c->stacks);
+	c->stacks = NULL;
 	graces_close(&c->graces);
 	discover_close(&c->discover);
 	target_set_close(c->targets);

@@ -43,6 +43,8 @@ struct capture_events {
 
 #define CAPTURE_SINKS_MAX 3 /* sinks beside the detectors */
 
+struct stacks;
+
 struct capture {
 	uv_loop_t *loop;
 	struct capture_events events;
@@ -61,6 +63,7 @@ struct capture {
 	struct detector_facts facts; /* of the machine, for advice */
 	struct pipeline *pipeline;
 	struct child *parser;
+	struct stacks *stacks; /* NULL without the kernel half */
 	struct discover discover;
 	struct hold hold;
 	struct graces graces;

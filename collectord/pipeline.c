@@ -14,6 +14,7 @@
 #include "events/host.h"
 #include "events/op.h"
 #include "events/source.h"
+#include "events/stack.h"
 #include "figures/figures.h"
 #include "figures/tick.h"
 #include "files/file_table.h"
@@ -36,6 +37,7 @@ struct pipeline {
 	int proc_fd;
 	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
 	void (*on_lates)(struct tick *tick, uint64_t from, void *data);
+	struct stack *(*on_stack)(const struct call_record *call, void *data);
 	void *data;
 	uint16_t measured;
 	bool was_watched;
@@ -82,6 +84,7 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 	memcpy(p->sinks, options->sinks, sizeof(p->sinks));
 	p->on_behind = options->on_behind;
 	p->on_lates = options->on_lates;
+	p->on_stack = options->on_stack;
 	p->data = options->data;
 	p->measured = source_measured(p->source);
 
@@ -171,7 +174,15 @@ void pipeline_call(struct pipeline *p, const struct call_record *call)
 		p->unheld++;
 		return;
 	}
+	if (call->stack && p->on_stack)
+		event.stack = p->on_stack(call, p->data);
 	TELL(p, event, &event);
+	(void)stack_unref(event.stack);
+}
+
+void pipeline_stack(struct pipeline *p, struct stack *stack)
+{
+	TELL(p, stack, stack);
 }
 
 void pipeline_file(struct pipeline *p, const struct file_record *file)

@@ -8,6 +8,7 @@
 #include "bpf/ops.h"
 #include "children/elf_collector.h"
 #include "children/elf_file.h"
+#include "children/elf_python.h"
 
 #define EXPORTS_WITHOUT_SONAME_MIN 2 /* one name may be chance; two identify a library */
 #define SYMBOLS_AT_ONCE 512
@@ -47,6 +48,8 @@ struct elf_matches {
 	uint64_t r_debug_address;
 	uint64_t interpreter_address, interpreter_bytes; /* of _PyRuntime; 0 bytes: not seen */
 	struct elf_collectors collectors;
+	struct elf_python python;
+	struct elf_dynamic dynamic;
 	const char *others; /* what names without a row begin with, where they are counted; NULL: they are not */
 	size_t n_others, n_left_out;
 	size_t n;
@@ -114,6 +117,7 @@ static enum parser_result symbol_look_at(struct elf_matches *m, struct elf_file 
 {
 	unsigned int type = ELF64_ST_TYPE(symbol->st_info);
 
+	elf_python_look_at(&m->python, symbol, name);
 	if (type == STT_OBJECT && strcmp(name, "_r_debug") == 0)
 		m->r_debug_address = symbol->st_value;
 	if (type == STT_OBJECT && strcmp(name, "_PyRuntime") == 0) {
@@ -166,46 +170,6 @@ static enum parser_result symbols_walk(struct elf_file *f, uint64_t symbols_offs
 				return r;
 		}
 		done += n;
-	}
-	return PARSER_OK;
-}
-
-static enum parser_result build_id_read(const struct elf_file *f, struct parser_library *library)
-{
-	uint8_t notes[4096];
-
-	for (size_t i = 0; i < f->n_segments; i++) {
-		const Elf64_Phdr *p = &f->segments[i];
-		uint64_t align = p->p_align == 8 ? 8 : 4;
-		uint64_t n = p->p_filesz, at = 0;
-		enum parser_result r;
-
-		if (p->p_type != PT_NOTE || n > ELF_NOTE_BYTES_MAX)
-			continue;
-		n = MIN(n, (uint64_t)sizeof(notes)); /* the build-id is among the first notes */
-		r = elf_file_read(f, p->p_offset, notes, (size_t)n);
-		if (r != PARSER_OK)
-			return r;
-		while (n - at >= sizeof(Elf64_Nhdr)) {
-			Elf64_Nhdr note;
-			uint64_t name, desc, next;
-
-			memcpy(&note, notes + at, sizeof(note));
-			name = at + sizeof(note);
-			desc = (name + note.n_namesz + align - 1) & ~(align - 1);
-			next = (desc + note.n_descsz + align - 1) & ~(align - 1);
-			if (desc > n || note.n_descsz > n - desc)
-				break;
-			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-			    memcmp(notes + name, "GNU", 4) == 0) {
-				library->n_build_id = (uint8_t)MIN(note.n_descsz, (uint32_t)PARSER_BUILD_ID_BYTES);
-				memcpy(library->build_id, notes + desc, library->n_build_id);
-				return PARSER_OK;
-			}
-			if (next > n)
-				break;
-			at = next;
-		}
 	}
 	return PARSER_OK;
 }
@@ -359,13 +323,14 @@ static void interpreter_write(const struct elf_file *f, const struct elf_matches
 static enum parser_result exports_read(struct elf_file *f, struct elf_matches *m, struct parser_library *library)
 {
 	uint64_t symbols_offset, symbols_bytes, strings_offset, strings_bytes;
-	struct elf_dynamic d;
 	enum parser_result r;
+	struct elf_dynamic d;
 	uint32_t n_symbols;
 
-	r = elf_file_read_dynamic(f, &d);
+	r = elf_file_read_dynamic(f, &m->dynamic);
 	if (r != PARSER_OK)
 		return r;
+	d = m->dynamic;
 	r = elf_file_count_symbols(f, &d, &n_symbols);
 	if (r != PARSER_OK || n_symbols == 0)
 		return r;
@@ -388,6 +353,19 @@ static enum parser_result exports_read(struct elf_file *f, struct elf_matches *m
 	return r;
 }
 
+/* All but what the exports say of an interpreter. */
+static void matches_forget(struct elf_matches *m)
+{
+	const struct elf_dynamic dynamic = m->dynamic;
+	const struct elf_python python = m->python;
+	uint64_t address = m->interpreter_address;
+
+	memset(m, 0, sizeof(*m));
+	m->dynamic = dynamic;
+	m->python = python;
+	m->interpreter_address = address;
+}
+
 /*
  * A runtime that was linked into a program or another library has its functions as local symbols in .symtab, unless
  * that was stripped. Linkers need this table and the kernel does not: a damaged or too large table counts as missing.
@@ -403,7 +381,7 @@ static void linked_read(struct elf_file *f, struct elf_matches *m)
 		    !elf_file_read_section(f, table.sh_link, &strings) ||
 		    symbols_walk(f, table.sh_offset, (uint32_t)(table.sh_size / sizeof(Elf64_Sym)), strings.sh_offset,
 				 strings.sh_size, /* with_local= */ true, m) != PARSER_OK)
-			memset(m, 0, sizeof(*m));
+			matches_forget(m);
 		return; /* at most one exists */
 	}
 }
@@ -415,7 +393,7 @@ static enum parser_result library_read(struct elf_file *f, struct elf_matches *m
 	r = elf_file_read_header(f, &library->machine);
 	if (r != PARSER_OK)
 		return r;
-	r = build_id_read(f, library);
+	r = elf_file_read_build_id(f, library->build_id, &library->n_build_id);
 	if (r != PARSER_OK)
 		return r;
 	r = exports_read(f, m, library);
@@ -425,8 +403,10 @@ static enum parser_result library_read(struct elf_file *f, struct elf_matches *m
 	if (m->n == 0 && !library->is_loader)
 		linked_read(f, m);
 	interpreter_write(f, m, library);
-	if (library->interpreter_bytes)
+	if (library->interpreter_bytes) {
 		elf_collector_read(f, &m->collectors, library);
+		elf_python_read(f, &m->dynamic, &m->python, m->interpreter_address, library);
+	}
 	return symbols_write(f, m, library);
 }
 

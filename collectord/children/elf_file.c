@@ -7,6 +7,8 @@
 
 #include "base/array.h"
 
+#define ELF_SEGMENTS_JOINED 4 /* guess: two were seen */
+
 #if defined(__x86_64__)
 #define ELF_MACHINE_HERE EM_X86_64
 #elif defined(__aarch64__)
@@ -19,6 +21,10 @@ enum parser_result elf_file_read(const struct elf_file *f, uint64_t offset, void
 
 	if (offset > f->bytes || n > f->bytes - offset)
 		return PARSER_DAMAGED;
+	if (f->image) {
+		memcpy(data, f->image + offset, n);
+		return PARSER_OK;
+	}
 
 	while (n) {
 		ssize_t got = pread(f->fd, to, n, (off_t)offset);
@@ -34,9 +40,25 @@ enum parser_result elf_file_read(const struct elf_file *f, uint64_t offset, void
 	return PARSER_OK;
 }
 
+/* Segment that goes on where this one ends, in memory and in the file; NULL: none. */
+static const Elf64_Phdr *segment_after(const struct elf_file *f, const Elf64_Phdr *before, uint32_t flags)
+{
+	for (size_t i = 0; i < f->n_segments; i++) {
+		const Elf64_Phdr *p = &f->segments[i];
+
+		if (p->p_type == PT_LOAD && p->p_filesz && (p->p_flags & flags) == flags &&
+		    p->p_vaddr - before->p_vaddr == before->p_filesz &&
+		    p->p_offset - before->p_offset == before->p_filesz)
+			return p;
+	}
+	return NULL;
+}
+
 bool elf_file_find(const struct elf_file *f, uint64_t address, uint32_t flags, uint64_t *ret_offset,
 		   uint64_t *ret_bytes)
 {
+	uint64_t n;
+
 	for (size_t i = 0; i < f->n_segments; i++) {
 		const Elf64_Phdr *p = &f->segments[i];
 		uint64_t into = address - p->p_vaddr;
@@ -47,13 +69,18 @@ bool elf_file_find(const struct elf_file *f, uint64_t address, uint32_t flags, u
 		if (p->p_offset > f->bytes || into >= f->bytes - p->p_offset)
 			continue;
 		*ret_offset = p->p_offset + into;
-		*ret_bytes = MIN(p->p_filesz - into, f->bytes - *ret_offset);
+		n = p->p_filesz - into;
+		for (size_t k = 0; k < ELF_SEGMENTS_JOINED && p && n < f->bytes; k++) {
+			p = segment_after(f, p, flags);
+			n += p ? MIN(p->p_filesz, f->bytes) : 0;
+		}
+		*ret_bytes = MIN(n, f->bytes - *ret_offset);
 		return true;
 	}
 	return false;
 }
 
-static enum parser_result elf_file_read_at(const struct elf_file *f, uint64_t address, void *data, size_t n)
+enum parser_result elf_file_read_at(const struct elf_file *f, uint64_t address, void *data, size_t n)
 {
 	uint64_t offset, bytes;
 
@@ -83,9 +110,11 @@ enum parser_result elf_file_read_header(struct elf_file *f, uint16_t *ret_machin
 		return PARSER_DAMAGED;
 
 	*ret_machine = header.e_machine;
+	f->machine = header.e_machine;
 	if (header.e_shentsize == sizeof(Elf64_Shdr)) {
 		f->sections_offset = header.e_shoff;
 		f->n_sections = header.e_shnum;
+		f->names_section = header.e_shstrndx;
 	}
 	f->n_segments = header.e_phnum;
 	return elf_file_read(f, header.e_phoff, f->segments, f->n_segments * sizeof(f->segments[0]));
@@ -133,6 +162,16 @@ enum parser_result elf_file_read_dynamic(const struct elf_file *f, struct elf_dy
 			case DT_SONAME:
 				d.soname = entry.d_un.d_val;
 				d.has_soname = true;
+				break;
+			case DT_RELA:
+				d.relocations = entry.d_un.d_ptr;
+				break;
+			case DT_RELASZ:
+				d.relocations_bytes = entry.d_un.d_val;
+				break;
+			case DT_NEEDED:
+				if (d.n_needed < ELF_NEEDED_MAX)
+					d.needed[d.n_needed++] = entry.d_un.d_val;
 				break;
 			case DT_SYMENT:
 				if (entry.d_un.d_val != sizeof(Elf64_Sym))
@@ -259,4 +298,58 @@ bool elf_file_read_section(const struct elf_file *f, uint64_t i, Elf64_Shdr *ret
 	       elf_file_read(f, f->sections_offset + i * sizeof(*ret_section), ret_section, sizeof(*ret_section)) ==
 		       PARSER_OK &&
 	       ret_section->sh_offset <= f->bytes && ret_section->sh_size <= f->bytes - ret_section->sh_offset;
+}
+
+static enum parser_result notes_read_build_id(const struct elf_file *f, uint64_t offset, uint64_t n, uint64_t align,
+					      uint8_t *id, uint8_t *ret_n)
+{
+	uint8_t notes[4096];
+	enum parser_result r;
+	uint64_t at = 0;
+
+	if (n > ELF_NOTE_BYTES_MAX)
+		return PARSER_OK;
+	n = MIN(n, (uint64_t)sizeof(notes)); /* the build-id is among the first notes */
+	r = elf_file_read(f, offset, notes, (size_t)n);
+	while (r == PARSER_OK && n - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		uint64_t name, desc, next;
+
+		memcpy(&note, notes + at, sizeof(note));
+		name = at + sizeof(note);
+		desc = (name + note.n_namesz + align - 1) & ~(align - 1);
+		next = (desc + note.n_descsz + align - 1) & ~(align - 1);
+		if (desc > n || note.n_descsz > n - desc)
+			break;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0) {
+			*ret_n = (uint8_t)MIN(note.n_descsz, (uint32_t)PARSER_BUILD_ID_BYTES);
+			memcpy(id, notes + desc, *ret_n);
+			break;
+		}
+		if (next > n)
+			break;
+		at = next;
+	}
+	return r;
+}
+
+enum parser_result elf_file_read_build_id(const struct elf_file *f, uint8_t *id, uint8_t *ret_n)
+{
+	enum parser_result r = PARSER_OK;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < f->n_segments && r == PARSER_OK && !*ret_n; i++) {
+		const Elf64_Phdr *p = &f->segments[i];
+
+		if (p->p_type == PT_NOTE)
+			r = notes_read_build_id(f, p->p_offset, p->p_filesz, p->p_align == 8 ? 8 : 4, id, ret_n);
+	}
+	/* The segments of a separate debug file are those of another file. */
+	for (uint64_t i = 0; i < f->n_sections && !*ret_n; i++) {
+		Elf64_Shdr s;
+
+		if (elf_file_read_section(f, i, &s) && s.sh_type == SHT_NOTE)
+			(void)notes_read_build_id(f, s.sh_offset, s.sh_size, s.sh_addralign == 8 ? 8 : 4, id, ret_n);
+	}
+	return r;
 }

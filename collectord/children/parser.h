@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/ops.h"
+#include "bpf/python_layout.h"
 
 #define PARSER_HEAD_BYTES 32
 #define PARSER_SYMBOLS_MAX 256
@@ -66,6 +67,25 @@ struct parser_collector {
 	struct parser_collector_site ends[PARSER_COLLECTOR_SITES];
 };
 
+enum parser_python_state {
+	PARSER_PYTHON_NONE, /* the file has no interpreter */
+	PARSER_PYTHON_OK,
+	PARSER_PYTHON_VERSION,	/* its version is not understood */
+	PARSER_PYTHON_THREADED, /* it is built without the GIL */
+	PARSER_PYTHON_DEBUG,	/* it is built for debugging Python itself, with other layouts */
+	PARSER_PYTHON_LIBC,	/* how its C library keeps data of threads is not known */
+	PARSER_PYTHON_OTHER,	/* its types are not those of its version, or are not exported */
+	PARSER_PYTHON_COUNT
+};
+
+/* How the frames of a Python interpreter are found. */
+struct parser_python {
+	uint32_t state;		     /* enum parser_python_state; `layout` and `freed` are valid only for PARSER_PYTHON_OK */
+	uint32_t version;	     /* as sys.hexversion; 0: not known */
+	struct python_layout layout; /* addresses: minus the start of the first executable mapping of the file */
+	struct parser_collector_site freed; /* function that frees code objects; n_head 0: not found */
+};
+
 struct parser_library {
 	uint32_t result; /* enum parser_result; the rest is valid only for PARSER_OK */
 	uint32_t n_symbols;
@@ -81,7 +101,8 @@ struct parser_library {
 	int64_t r_debug_delta;	     /* address of _r_debug minus address of _dl_debug_state */
 	uint64_t interpreter_bytes;  /* size of `_PyRuntime`, the state of a Python interpreter; 0: there is none */
 	int64_t interpreter_delta;   /* its address minus the start of the first executable mapping of the file */
-	struct parser_collector collector; /* of that interpreter */
+	struct parser_collector collector; /* of that interpreter, as the next */
+	struct parser_python python;
 	struct parser_symbol symbols[];	   /* n_symbols, by offset; several names at one offset are one entry */
 };
 

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "detect/memory.h"
+#include "detect/sites.h"
 #include "detect/track.h"
 #include "detect/view.h"
 #include "events/op.h"
@@ -109,8 +110,11 @@ void engine_call(struct engine *e, const struct event *event)
 		const struct detector *d = detector_get((enum detector_number)i);
 		uint64_t ns = d->is_once && (p->done & (1u << i)) ? 0 : detector_call_ns(d, event);
 
-		if (ns)
-			examples_add(&p->examples[i], event, ns);
+		if (!ns)
+			continue;
+		examples_add(&p->examples[i], event, ns);
+		if (event->stack && (p->sites || (p->sites = calloc(DETECTOR_COUNT, sizeof(*p->sites)))))
+			sites_note(&p->sites[i], event->stack, ns);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "detect/sites.h"
 #include "detect/track.h"
 #include "events/op.h"
 
@@ -36,6 +37,9 @@ static void process_memory_free(struct process_memory *p)
 	ARRAY_DONE(&p->tracks);
 	ARRAY_DONE(&p->ops);
 	ARRAY_DONE(&p->in_flight);
+	for (size_t i = 0; p->sites && i < DETECTOR_COUNT; i++)
+		sites_done(&p->sites[i]);
+	free(p->sites);
 	assert(p->process->memory == p);
 	p->process->memory = NULL;
 	(void)process_unref(p->process);

@@ -27,6 +27,8 @@ struct examples {
 
 #define CHILDREN_MAX 64
 
+struct sites;
+
 struct process_memory {
 	struct process *process; /* a reference: this hangs on its entry */
 	uint64_t first_call_ns;
@@ -47,6 +49,7 @@ struct process_memory {
 	op_memories ops;
 	ARRAY(struct track *) tracks;
 	struct examples examples[DETECTOR_COUNT];
+	struct sites *sites; /* DETECTOR_COUNT; NULL: no call had a stack */
 	ARRAY(const struct in_flight_record *) in_flight; /* of this tick; borrowed from it */
 	const struct tick_process *in_tick;		  /* borrowed; NULL when the tick has nothing of it */
 };

@@ -8,7 +8,7 @@
 
 #include "events/op.h"
 
-enum record_ring { RECORD_RING_none, RECORD_RING_calls, RECORD_RING_life };
+enum record_ring { RECORD_RING_none, RECORD_RING_calls, RECORD_RING_stacks, RECORD_RING_life };
 
 /* The ring of each kind. */
 static const uint8_t rings[RECORD_TYPE_COUNT] = {
@@ -77,5 +77,51 @@ enum decode_result decode_life(const void *data, size_t n, const struct life_rec
 		return DECODE_NOT_TEXT;
 
 	*ret_life = l;
+	return DECODE_OK;
+}
+
+enum decode_result decode_stack(const void *data, size_t n, const struct stack_record **ret_stack)
+{
+	const struct stack_record *s = data;
+	bool has_memory;
+
+	assert((uintptr_t)data % sizeof(uint64_t) == 0);
+	if (n < sizeof(*s))
+		return DECODE_SHORT;
+	if (!is_from(RECORD_RING_stacks, s->type) || s->type != RECORD_STACK)
+		return DECODE_UNKNOWN_TYPE;
+	if (!is_text(s->comm))
+		return DECODE_NOT_TEXT;
+	if (s->n_native > STACK_NATIVE_MAX || s->n_python > STACK_PYTHON_MAX || s->n_runs > STACK_RUNS_MAX ||
+	    s->n_traps > STACK_TRAPS_MAX || s->native_end >= STACK_END_COUNT || s->python_end >= STACK_END_COUNT)
+		return DECODE_RANGE;
+	has_memory = s->native_end == STACK_END_RULE || s->native_end == STACK_END_LARGE;
+	if (s->n_memory > (has_memory ? STACK_COPY_MAX : 0))
+		return DECODE_RANGE;
+	if (s->n_memory > n - sizeof(*s))
+		return DECODE_SHORT;
+
+	*ret_stack = s;
+	return DECODE_OK;
+}
+
+enum decode_result decode_code(const void *data, size_t n, const struct code_record **ret_code)
+{
+	const struct code_record *c = data;
+
+	assert((uintptr_t)data % sizeof(uint64_t) == 0);
+	if (n < CODE_RECORD_HEAD)
+		return DECODE_SHORT;
+	if (!is_from(RECORD_RING_stacks, c->type) || c->type != RECORD_CODE)
+		return DECODE_UNKNOWN_TYPE;
+	if (!is_text(c->comm))
+		return DECODE_NOT_TEXT;
+	if (c->n_name > CODE_TEXT_MAX || c->n_qualname > CODE_TEXT_MAX || c->n_file > CODE_TEXT_MAX ||
+	    c->n_lines > CODE_LINES_MAX || c->n_lines > c->n_lines_all)
+		return DECODE_RANGE;
+	if ((size_t)c->n_name + c->n_qualname + c->n_file + c->n_lines > n - CODE_RECORD_HEAD)
+		return DECODE_SHORT;
+
+	*ret_code = c;
 	return DECODE_OK;
 }

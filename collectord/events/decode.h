@@ -7,9 +7,16 @@
 
 #include <stddef.h>
 
-#include "bpf/record.h"
+#include "bpf/stack_record.h"
 
-enum decode_result { DECODE_OK, DECODE_SHORT, DECODE_UNKNOWN_TYPE, DECODE_UNKNOWN_OP, DECODE_NOT_TEXT };
+enum decode_result {
+	DECODE_OK,
+	DECODE_SHORT,
+	DECODE_UNKNOWN_TYPE,
+	DECODE_UNKNOWN_OP,
+	DECODE_NOT_TEXT,
+	DECODE_RANGE, /* a number in it is larger than it may be */
+};
 
 /** decode_call() - decode a record. @data is 8-byte aligned. @ret_call: on DECODE_OK a copy; missing arguments are 0 */
 enum decode_result decode_call(const void *data, size_t n, struct call_record *ret_call);
@@ -18,3 +25,8 @@ enum decode_result decode_call(const void *data, size_t n, struct call_record *r
 enum decode_result decode_file(const void *data, size_t n, const struct file_record **ret_file);
 /** decode_life() - decode a record of the ring of process life. On DECODE_OK *ret_life points into data */
 enum decode_result decode_life(const void *data, size_t n, const struct life_record **ret_life);
+/** decode_stack() - decode a stack. On DECODE_OK *ret_stack points into data, with n_memory bytes of the stack's memory
+ */
+enum decode_result decode_stack(const void *data, size_t n, const struct stack_record **ret_stack);
+/** decode_code() - decode a code object. On DECODE_OK *ret_code points into data, with all bytes that it counts */
+enum decode_result decode_code(const void *data, size_t n, const struct code_record **ret_code);

@@ -7,6 +7,7 @@
 #include "events/call_id.h"
 #include "events/event.h"
 #include "events/host.h"
+#include "events/stack.h"
 
 Ingero__V1__Blame *blame_to_message(const __u64 blame_ns[BLAME_COUNT], uint16_t measured, struct arena *arena)
 {
@@ -64,6 +65,42 @@ int program_to_message(const struct program *program, struct arena *arena, Inger
 	return 0;
 }
 
+/* Texts of a stack live as long as the message, which is packed at once or kept with a reference. */
+static char *borrowed(const char *text)
+{
+	return (char *)(uintptr_t)text;
+}
+
+Ingero__V1__Stack *stack_to_message(const struct stack *stack, struct arena *arena)
+{
+	Ingero__V1__Stack *s = ARENA_NEW(arena, Ingero__V1__Stack);
+	Ingero__V1__StackFrame *frames = ARENA_NEW_N(arena, Ingero__V1__StackFrame, stack->n_frames + 1);
+
+	if (!s)
+		return NULL;
+	ingero__v1__stack__init(s);
+	s->frames = ARENA_NEW_N(arena, Ingero__V1__StackFrame *, stack->n_frames + 1);
+	if (!s->frames || !frames)
+		return NULL;
+	s->id = stack->number;
+	s->is_complete = stack->is_complete;
+	s->why = borrowed(stack->is_ready ? stack->why : "its frames were not named in time");
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		const struct stack_frame *frame = &stack->frames[i];
+
+		s->frames[s->n_frames++] = &frames[i];
+		ingero__v1__stack_frame__init(&frames[i]);
+		frames[i].ip = frame->ip;
+		frames[i].symbol = borrowed(frame->symbol);
+		frames[i].qualname = borrowed(frame->qualname);
+		frames[i].file = borrowed(frame->file);
+		frames[i].module = borrowed(frame->module);
+		frames[i].line = frame->line;
+		frames[i].is_python = frame->is_python;
+	}
+	return s;
+}
+
 static Ingero__V1__Event *message_new(const struct record_header *header, const struct event_about *about,
 				      const __u64 *args, struct arena *arena)
 {
@@ -105,6 +142,13 @@ Ingero__V1__Event *event_to_message(const struct call_record *call, const struct
 		if (call->reason & 1u << i)
 			e->reasons[e->n_reasons++] = (char *)(uintptr_t)event_reason_names[i];
 	e->blame_ns = blame_to_message_of(call->raw_ns, call->blame_ns, about->measured, arena);
+	if (about->stack) {
+		e->stack = ARENA_NEW(arena, Ingero__V1__Stack);
+		if (!e->stack)
+			return NULL;
+		ingero__v1__stack__init(e->stack);
+		e->stack->id = about->stack;
+	}
 	return e->blame_ns ? e : NULL;
 }
 

@@ -10,6 +10,7 @@
 #include "ingero/v1/ingero.pb-c.h"
 
 struct program;
+struct stack;
 
 /* Data of the message that the record does not have. Texts are borrowed and must outlive the message. */
 struct event_about {
@@ -17,6 +18,7 @@ struct event_about {
 	const struct program *program;
 	const char *source;
 	const char *op;
+	uint64_t stack;		   /* number of its stack, which the message tells alone; 0: none */
 	uint64_t start_unix_ns;
 	uint32_t pid;
 	uint32_t uid;
@@ -34,6 +36,8 @@ Ingero__V1__Event *event_to_message(const struct call_record *call, const struct
 Ingero__V1__Event *event_host_to_message(const struct life_record *life, const struct event_about *about,
 					 struct arena *arena);
 
+/** stack_to_message() - frames of a stack, their texts borrowed. Return: the message, or NULL without memory */
+Ingero__V1__Stack *stack_to_message(const struct stack *stack, struct arena *arena);
 /** blame_to_message() - make the message of a split time, all classes as given. Return: NULL without memory */
 Ingero__V1__Blame *blame_to_message(const __u64 blame_ns[BLAME_COUNT], uint16_t measured, struct arena *arena);
 /**

@@ -27,23 +27,27 @@
 #define TURN_CALLS 50000
 #define TURN_LIVES 250
 
-_Static_assert(sizeof(struct call_record) <= RING_MAP_RECORD_MAX && sizeof(struct life_record) <= RING_MAP_RECORD_MAX &&
-		       sizeof(struct file_record) <= RING_MAP_RECORD_MAX,
-	       "records are told whole");
+/* The largest record of each ring. */
+#define CALLS_RECORD_MAX MAX(sizeof(struct call_record), sizeof(struct file_record))
+#define STACKS_RECORD_MAX                                                                                              \
+	MAX(sizeof(struct stack_record) + STACK_COPY_MAX, CODE_RECORD_HEAD + 3 * CODE_TEXT_MAX + CODE_LINES_MAX)
 
 struct ring {
 	struct ring_map *calls;
+	struct ring_map *stacks;
 	struct ring_map *life;
 	uv_poll_t calls_poll;
+	uv_poll_t stacks_poll;
 	uv_poll_t life_poll;
 	uv_timer_t timer;
 	struct ring_sinks sinks;
 	void *data;
 	/*
-	 * The ring of calls is level-triggered: once woken for a fill level, a plain poll would fire again for every
-	 * record that follows. Edge-triggered it fires once per wake-up.
+	 * A ring is level-triggered: once woken for a fill level, a plain poll would fire again for every record that
+	 * follows. Edge-triggered it fires once per wake-up.
 	 */
 	int calls_edge_fd;
+	int stacks_edge_fd;
 	int life_level_fd; /* valid as long as its poll, unlike the map's own descriptor */
 	uint64_t ring_bytes;
 	uint64_t n_refused;
@@ -68,6 +72,24 @@ static int calls_sample(void *data, const void *record, size_t n)
 	return --ring->calls_left == 0 ? -EAGAIN : 0; /* the record is taken; the rest waits for the next turn */
 }
 
+static int stacks_sample(void *data, const void *record, size_t n)
+{
+	struct ring *ring = data;
+	const struct stack_record *stack;
+	const struct code_record *code;
+
+	if (decode_stack(record, n, &stack) == DECODE_OK) {
+		if (ring->sinks.on_stack)
+			ring->sinks.on_stack(stack, n, ring->data);
+	} else if (decode_code(record, n, &code) == DECODE_OK) {
+		if (ring->sinks.on_code)
+			ring->sinks.on_code(code, n, ring->data);
+	} else {
+		ring->n_refused++;
+	}
+	return 0;
+}
+
 static int life_sample(void *data, const void *record, size_t n)
 {
 	struct ring *ring = data;
@@ -78,6 +100,11 @@ static int life_sample(void *data, const void *record, size_t n)
 	else
 		ring->n_refused++;
 	return --ring->lives_left == 0 ? -EAGAIN : 0; /* its descriptor stays readable */
+}
+
+void ring_drain_stacks(struct ring *ring)
+{
+	(void)ring_map_consume(ring->stacks, stacks_sample, ring);
 }
 
 static void period_set(struct ring *ring, uint32_t ms);
@@ -99,8 +126,9 @@ static void turn(struct ring *ring)
 	ring->lives_left = TURN_LIVES;
 	(void)ring_map_consume(ring->life, life_sample, ring);
 	ring->calls_left = TURN_CALLS;
-	while (ring_map_consume(ring->calls, calls_sample, ring) > 0)
-		; /* those that came meanwhile, too */
+	do {
+		ring_drain_stacks(ring);
+	} while (ring_map_consume(ring->calls, calls_sample, ring) > 0); /* those that came meanwhile, too */
 	fetched(ring, before);
 }
 
@@ -124,15 +152,31 @@ static void life_fired(uv_poll_t *poll, int status, int events)
 		turn(poll->data);
 }
 
+static void edge_clear(int fd)
+{
+	struct epoll_event edge;
+
+	(void)epoll_wait(fd, &edge, 1, 0);
+}
+
 static void calls_fired(uv_poll_t *poll, int status, int events)
 {
 	struct ring *ring = poll->data;
-	struct epoll_event edge;
 
 	(void)events;
-	(void)epoll_wait(ring->calls_edge_fd, &edge, 1, 0); /* clears the edge */
+	edge_clear(ring->calls_edge_fd);
 	if (status == 0)
 		turn(ring);
+}
+
+static void stacks_fired(uv_poll_t *poll, int status, int events)
+{
+	struct ring *ring = poll->data;
+
+	(void)events;
+	edge_clear(ring->stacks_edge_fd);
+	if (status == 0)
+		ring_drain_stacks(ring);
 }
 
 void ring_drain(struct ring *ring)
@@ -141,6 +185,7 @@ void ring_drain(struct ring *ring)
 
 	ring->lives_left = ring->calls_left = UINT32_MAX;
 	(void)ring_map_consume(ring->life, life_sample, ring);
+	ring_drain_stacks(ring);
 	(void)ring_map_consume(ring->calls, calls_sample, ring);
 	fetched(ring, before);
 }
@@ -153,8 +198,10 @@ uint64_t ring_refused(const struct ring *ring)
 static void ring_free(struct ring *ring)
 {
 	ring_map_close(ring->calls);
+	ring_map_close(ring->stacks);
 	ring_map_close(ring->life);
 	closep(&ring->calls_edge_fd);
+	closep(&ring->stacks_edge_fd);
 	closep(&ring->life_level_fd);
 	free(ring);
 }
@@ -180,11 +227,12 @@ void ring_close(struct ring *ring)
 		return;
 	handle_close(ring, &ring->timer);
 	handle_close(ring, &ring->calls_poll);
+	handle_close(ring, &ring->stacks_poll);
 	handle_close(ring, &ring->life_poll);
 }
 
 /* Maps a ring, and makes a descriptor that is readable according to `events`. Return: 0 or -errno */
-static int map_open(int fd, uint32_t events, struct ring_map **ret_map, int *ret_epoll_fd)
+static int map_open(int fd, uint32_t events, size_t record_bytes, struct ring_map **ret_map, int *ret_epoll_fd)
 {
 	struct epoll_event event = { .events = events };
 	struct bpf_map_info info = { 0 };
@@ -194,10 +242,10 @@ static int map_open(int fd, uint32_t events, struct ring_map **ret_map, int *ret
 	if (*ret_epoll_fd < 0 || epoll_ctl(*ret_epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ||
 	    bpf_obj_get_info_by_fd(fd, &info, &n) < 0)
 		return -errno;
-	return ring_map_open(fd, info.max_entries, ret_map);
+	return ring_map_open(fd, info.max_entries, record_bytes, ret_map);
 }
 
-int ring_open(uv_loop_t *loop, int calls_fd, int life_fd, uint64_t ring_bytes, const struct ring_sinks *sinks,
+int ring_open(uv_loop_t *loop, const struct ring_fds *fds, uint64_t ring_bytes, const struct ring_sinks *sinks,
 	      void *data, struct ring **ret_ring)
 {
 	struct ring *ring = calloc(1, sizeof(*ring));
@@ -208,11 +256,13 @@ int ring_open(uv_loop_t *loop, int calls_fd, int life_fd, uint64_t ring_bytes, c
 	ring->sinks = *sinks;
 	ring->data = data;
 	ring->ring_bytes = ring_bytes;
-	ring->calls_edge_fd = ring->life_level_fd = -1;
+	ring->calls_edge_fd = ring->stacks_edge_fd = ring->life_level_fd = -1;
 
-	r = map_open(calls_fd, EPOLLIN | EPOLLET, &ring->calls, &ring->calls_edge_fd);
+	r = map_open(fds->calls, EPOLLIN | EPOLLET, CALLS_RECORD_MAX, &ring->calls, &ring->calls_edge_fd);
 	if (r == 0)
-		r = map_open(life_fd, EPOLLIN, &ring->life, &ring->life_level_fd);
+		r = map_open(fds->stacks, EPOLLIN | EPOLLET, STACKS_RECORD_MAX, &ring->stacks, &ring->stacks_edge_fd);
+	if (r == 0)
+		r = map_open(fds->life, EPOLLIN, sizeof(struct life_record), &ring->life, &ring->life_level_fd);
 	if (r < 0) {
 		ring_free(ring);
 		return log_err(r, "cannot map the rings");
@@ -221,10 +271,12 @@ int ring_open(uv_loop_t *loop, int calls_fd, int life_fd, uint64_t ring_bytes, c
 	/* Initialising handles cannot fail for descriptors that epoll accepts, such as ring epolls. */
 	(void)uv_timer_init(loop, &ring->timer);
 	(void)uv_poll_init(loop, &ring->calls_poll, ring->calls_edge_fd);
+	(void)uv_poll_init(loop, &ring->stacks_poll, ring->stacks_edge_fd);
 	(void)uv_poll_init(loop, &ring->life_poll, ring->life_level_fd);
-	ring->timer.data = ring->calls_poll.data = ring->life_poll.data = ring;
+	ring->timer.data = ring->calls_poll.data = ring->stacks_poll.data = ring->life_poll.data = ring;
 	period_set(ring, DRAIN_SLOW_MS);
 	(void)uv_poll_start(&ring->calls_poll, UV_READABLE, calls_fired);
+	(void)uv_poll_start(&ring->stacks_poll, UV_READABLE, stacks_fired);
 	(void)uv_poll_start(&ring->life_poll, UV_READABLE, life_fired);
 	*ret_ring = ring;
 	return 0;

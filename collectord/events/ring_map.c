@@ -17,6 +17,8 @@ struct ring_map {
 	size_t bytes;
 	unsigned long *consumed;     /* a page of its own, the only one written here */
 	const unsigned char *memory; /* a page that begins with the producer position, then the data */
+	size_t record_bytes;	     /* room at `whole` */
+	uint64_t *whole;	     /* a record that wraps; its fields are at most 8 bytes wide */
 };
 
 static unsigned long load(const unsigned long *value)
@@ -24,14 +26,16 @@ static unsigned long load(const unsigned long *value)
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE);
 }
 
-int ring_map_open(int fd, size_t bytes, struct ring_map **ret_map)
+int ring_map_open(int fd, size_t bytes, size_t record_bytes, struct ring_map **ret_map)
 {
+	CLEANUP(freep) uint64_t *whole = calloc(record_bytes / sizeof(*whole) + 1, sizeof(*whole));
 	CLEANUP(freep) struct ring_map *map = calloc(1, sizeof(*map));
 	void *p;
 	int r;
 
-	if (!map)
+	if (!map || !whole)
 		return -ENOMEM;
+	map->record_bytes = record_bytes;
 	map->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	map->bytes = bytes;
 	p = mmap(NULL, map->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -45,6 +49,7 @@ int ring_map_open(int fd, size_t bytes, struct ring_map **ret_map)
 		return r;
 	}
 	map->memory = p;
+	map->whole = TAKE_PTR(whole);
 	*ret_map = TAKE_PTR(map);
 	return 0;
 }
@@ -60,6 +65,7 @@ void ring_map_close(struct ring_map *map)
 		return;
 	(void)munmap(map->consumed, map->page_bytes);
 	(void)munmap((void *)(uintptr_t)map->memory, map->page_bytes + map->bytes);
+	free(map->whole);
 	free(map);
 }
 
@@ -67,16 +73,14 @@ void ring_map_close(struct ring_map *map)
 static int record_hand_over(const struct ring_map *map, size_t at, size_t n, ring_map_func func, void *data)
 {
 	const unsigned char *ring = map->memory + map->page_bytes;
-	size_t until_end = map->bytes - at, kept = MIN(n, (size_t)RING_MAP_RECORD_MAX);
-	/* Fields of a record are at most 8 bytes wide. */
-	uint64_t whole[RING_MAP_RECORD_MAX / sizeof(uint64_t)] = { 0 };
+	size_t until_end = map->bytes - at, kept = MIN(n, map->record_bytes);
 
 	if (n <= until_end)
 		return func(data, ring + at, n);
-	memcpy(whole, ring + at, MIN(kept, until_end));
+	memcpy(map->whole, ring + at, MIN(kept, until_end));
 	if (kept > until_end)
-		memcpy((unsigned char *)whole + until_end, ring, kept - until_end);
-	return func(data, whole, n);
+		memcpy((unsigned char *)map->whole + until_end, ring, kept - until_end);
+	return func(data, map->whole, n);
 }
 
 int ring_map_consume(struct ring_map *map, ring_map_func func, void *data)

@@ -11,16 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RING_MAP_RECORD_MAX                                                                                            \
-	4352 /* maximum bytes of a record that wraps; a longer one is cut, and reported with its length */
-
 /* n: bytes of it. Return: 0; -errno to continue with the next one another time. */
 typedef int (*ring_map_func)(void *data, const void *record, size_t n);
 
 struct ring_map;
 
-/** ring_map_open() - map a ring. @bytes: size with which it was created. @fd: borrowed, until ring_map_close() */
-int ring_map_open(int fd, size_t bytes, struct ring_map **ret_map);
+/**
+ * ring_map_open() - map a ring
+ * @fd: borrowed, until ring_map_close()
+ * @bytes: size with which it was created
+ * @record_bytes: maximum of a record that wraps; a longer one is cut, and reported with its length
+ */
+int ring_map_open(int fd, size_t bytes, size_t record_bytes, struct ring_map **ret_map);
 void ring_map_close(struct ring_map *map);
 /**
  * ring_map_consume() - pass all records that are there now to the function, oldest first; those that come meanwhile are

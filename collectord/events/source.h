@@ -56,6 +56,8 @@ struct source_ops {
 	void (*record)(struct source *source, bool is_on, bool all, uint32_t sample_every);
 	/* Deliver all records now, to the sinks. */
 	void (*drain)(struct source *source);
+	/* The same of the stacks alone, also while a call is delivered. NULL: there are none */
+	void (*drain_stacks)(struct source *source);
 	bool is_invented; /* its calls did not happen on this machine, whose load explains nothing about them */
 	/* No more records after this; memory is released in a turn of the loop. */
 	void (*close)(struct source *source);

@@ -34,6 +34,7 @@ struct stack {
 	bool is_ready;	 /* the rest is valid, and does not change any more */
 	bool is_complete; /* up to the start of the thread, Python frames included */
 	const char *why;  /* one sentence why it is not complete; "" if it is. Static */
+	size_t n_bytes; /* of frames and texts */
 	size_t n_frames;
 	struct stack_frame *frames; /* owned, in one piece with their texts */
 };
@@ -49,6 +50,8 @@ struct stack *stack_unref(struct stack *stack);
  */
 int stack_name(struct stack *stack, const struct stack_frame *frames, size_t n_frames, bool is_complete,
 	       const char *why);
+/** stack_bytes() - memory of its frames and texts */
+size_t stack_bytes(const struct stack *stack);
 /** stack_site() - the frame that tells people where: the innermost of Python, else the innermost native one that is not
  * of a traced library. NULL: none, or not ready */
 const struct stack_frame *stack_site(const struct stack *stack);

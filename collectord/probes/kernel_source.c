@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "clock.h"
 #include "probes/probe_set.h"
+#include "probes/probe_stacks.h"
 
 /* How often figures are read, milliseconds: fast enough for a live table. */
 #define SECOND_MS 1000
@@ -111,6 +112,11 @@ static void kernel_drain(struct source *source)
 	ring_drain(kernel_of(source)->ring);
 }
 
+static void kernel_drain_stacks(struct source *source)
+{
+	ring_drain_stacks(kernel_of(source)->ring);
+}
+
 static void kernel_timer_closed(uv_handle_t *timer)
 {
 	free(timer->data);
@@ -143,6 +149,7 @@ static const struct source_ops kernel_ops = {
 	.measures = kernel_measures,
 	.now_ns = kernel_now_ns,
 	.drain = kernel_drain,
+	.drain_stacks = kernel_drain_stacks,
 	.close = kernel_close,
 };
 
@@ -156,6 +163,9 @@ static void kernel_timer_fired(uv_timer_t *timer)
 int kernel_open(uv_loop_t *loop, struct probe_set *probes, uint64_t ring_bytes, const struct source_sinks *sinks,
 		void *data, struct source **ret_source)
 {
+	const struct ring_fds fds = { .calls = probe_set_calls_fd(probes),
+				      .stacks = probe_set_stacks_fd(probes),
+				      .life = probe_set_life_fd(probes) };
 	struct kernel *k = calloc(1, sizeof(*k));
 	int r;
 
@@ -165,8 +175,7 @@ int kernel_open(uv_loop_t *loop, struct probe_set *probes, uint64_t ring_bytes, 
 	k->probes = probes;
 	k->on_second = sinks->on_second;
 	k->data = data;
-	r = ring_open(loop, probe_set_calls_fd(probes), probe_set_life_fd(probes), ring_bytes, &sinks->ring, data,
-		      &k->ring);
+	r = ring_open(loop, &fds, ring_bytes, &sinks->ring, data, &k->ring);
 	if (r < 0) {
 		free(k);
 		return r;

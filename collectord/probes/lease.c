@@ -245,6 +245,8 @@ int lease_add(struct lease_set *set, const struct lease_wish *wish, struct lease
 	lease->each = wish->each;
 
 	lease->each.flags |= WISH_TRACED;
+	if (lease->each.flags & WISH_RECORDS && !wish->without_stacks)
+		lease->each.flags |= WISH_STACKS;
 	lease->may_hold = lease->each.flags & WISH_HOLD;
 
 	r = names_copy(lease, wish);

@@ -26,6 +26,7 @@ struct lease_wish {
 	const uint32_t *uids;
 	size_t n_uids;
 	bool all;
+	bool without_stacks;	  /* records have no stacks */
 	struct process_wish each; /* wish for each process; WISH_HOLD only for processes named by their id */
 };
 

@@ -94,6 +94,8 @@ int probe_set_memory_map(struct probe_set *set)
 		r = cells_reserve(set);
 	if (r == 0)
 		r = pools_fill(set);
+	if (r == 0)
+		r = probe_set_unwind_open(set);
 	return r;
 }
 
@@ -105,6 +107,7 @@ void probe_set_memory_unmap(struct probe_set *set)
 		(void)munmap(set->cells, PROCESS_CELLS * sizeof(*set->cells));
 	set->slots = NULL;
 	set->cells = NULL;
+	probe_set_unwind_close(set);
 }
 
 uint64_t probe_set_counter(const struct probe_set *set, uint32_t index)

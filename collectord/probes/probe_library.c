@@ -20,6 +20,7 @@ struct probe_library {
 	struct attach *attach;
 	struct attach *ends; /* ends of garbage collections, if these have sites of their own; else NULL */
 	unsigned int number; /* number of the attach, in its cookies */
+	uint32_t watch;	     /* number among those where code objects are freed; 0: it is none of these */
 	size_t *n_family;    /* counter of the set that includes this library */
 };
 
@@ -130,7 +131,10 @@ void probe_set_detach_library(struct probe_set *set, struct probe_library *libra
 {
 	if (!library)
 		return;
-	if (library->n_family != &set->n_loaders)
+	/* Before the probe is gone: without it every code object is compared. */
+	if (library->watch)
+		__atomic_store_n(&set->bpf->bss->code_watches[library->watch % CODE_WATCHES], 0, __ATOMIC_SEQ_CST);
+	else if (library->n_family != &set->n_loaders)
 		__atomic_store_n(&set->bpf->bss->attach_off[library->number], 1, __ATOMIC_SEQ_CST);
 	attach_close(library->attach);
 	attach_close(library->ends);
@@ -195,5 +199,42 @@ int probe_set_attach_collector(struct probe_set *set, int path_fd, const struct 
 	(*ret_library)->ends = TAKE_PTR(attach_ends);
 	set->n_collectors++;
 	set->bpf->bss->collectors++;
+	return 0;
+}
+
+/* Return: a number whose place is free; 0: there is none */
+static uint32_t watch_number_take(struct probe_set *set)
+{
+	for (uint32_t i = 0; i < CODE_WATCHES; i++) {
+		uint32_t number = ++set->last_watch;
+
+		if (number && !set->bpf->bss->code_watches[number % CODE_WATCHES])
+			return number;
+	}
+	return 0;
+}
+
+int probe_set_attach_code_watch(struct probe_set *set, int path_fd, const struct probe_site *site,
+				struct probe_library **ret_library, uint32_t *ret_number)
+{
+	const struct attach_programs programs = {
+		.session_fd = -1,
+		.entry_fd = bpf_program__fd(set->bpf->progs.code_freed),
+		.return_fd = -1,
+	};
+	CLEANUP(attach_closep) struct attach *attach = NULL;
+	uint32_t number = watch_number_take(set);
+	int r = number ? 0 : -ENOSPC;
+
+	if (r == 0)
+		r = attach_open(set->back_end, &programs, path_fd, site, 1, &attach);
+	if (r == 0)
+		r = library_new(&attach, &set->n_watches, 0, ret_library);
+	if (r < 0)
+		return r;
+	(*ret_library)->watch = number;
+	set->n_watches++;
+	__atomic_store_n(&set->bpf->bss->code_watches[number % CODE_WATCHES], number, __ATOMIC_SEQ_CST);
+	*ret_number = number;
 	return 0;
 }

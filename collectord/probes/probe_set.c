@@ -97,6 +97,7 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 	bpf->rodata->ran_entries = ran_entries(set->n_cpus);
 	(void)bpf_map__set_max_entries(bpf->maps.ran, bpf->rodata->ran_entries);
 	(void)bpf_map__set_max_entries(bpf->maps.calls, (uint32_t)ring_bytes);
+	(void)bpf_map__set_max_entries(bpf->maps.stack_scratches, STACK_SCRATCHES_PER_CPU * (uint32_t)set->n_cpus);
 	(void)bpf_program__set_autoload(bpf->progs.call_session, is_session);
 	(void)bpf_program__set_autoload(bpf->progs.call_entry, !is_session);
 	(void)bpf_program__set_autoload(bpf->progs.call_return, !is_session);

@@ -92,6 +92,13 @@ int probe_set_attach_library(struct probe_set *set, int path_fd, const struct pr
  */
 int probe_set_attach_collector(struct probe_set *set, int path_fd, const struct probe_site *begins, size_t n_begins,
 			       const struct probe_site *ends, size_t n_ends, struct probe_library **ret_library);
+/**
+ * probe_set_attach_code_watch() - attach where a Python interpreter frees code objects
+ * @ret_number: for struct interpreter, until it is detached; never 0, never used again
+ * Return: 0; -errno with nothing attached
+ */
+int probe_set_attach_code_watch(struct probe_set *set, int path_fd, const struct probe_site *site,
+				struct probe_library **ret_library, uint32_t *ret_number);
 /** probe_set_detach_library() - detach; open calls are counted as never returned. NULL is allowed */
 void probe_set_detach_library(struct probe_set *set, struct probe_library *library);
 /**
@@ -167,7 +174,7 @@ void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t
 int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, size_t room);
 
 /**
- * probe_set_mapped() - list the files that a process maps executable, below overlays; in order of address
+ * probe_set_mapped() - list what a process maps executable, files below overlays; in order of address
  * Return: their number, `room` at most; -EOPNOTSUPP before Linux 6.1; -errno
  */
 int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record *ret, size_t room);

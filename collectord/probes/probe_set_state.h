@@ -2,7 +2,8 @@
 /*
  * Internal state of a probe set, included only by its own files: probe_set.c loads and opens, probe_library.c attaches
  * libraries, hooks.c attaches hooks, probe_policy.c sets which processes are traced, probe_figures.c,
- * probe_accounts.c, probe_behind.c and probe_waits.c read, probe_shares.c has the shares of users.
+ * probe_accounts.c, probe_behind.c and probe_waits.c read, probe_shares.c has the shares of users, probe_stacks.c the
+ * rules of unwinding.
  */
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "probes/attach.h"
+#include "bpf/stack_record.h"
 #include "probes/hooks.h"
 #include "probes/probe_set.h"
 
@@ -18,6 +20,18 @@
 
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* bpf/maps.h */
 #define COUNTER_BYSTANDER LOSS_COUNT	     /* bpf/maps.h */
+
+/* An array of words in the kernel half, of which the first bytes are mapped. */
+struct unwind_words {
+	uint32_t *items; /* address space for n_bytes; NULL: nothing is mapped yet */
+	size_t n_bytes, n_mapped;
+};
+
+/* Rules of unwinding: probe_stacks.c. */
+struct unwind_tables {
+	struct unwind_words pages, rows;
+	struct unwind_side *sides;
+};
 
 struct probe_set {
 	struct ingero *bpf;
@@ -37,10 +51,13 @@ struct probe_set {
 	struct behind_value *behind_values;
 	struct wait_key *wait_keys; /* room for WAITS_MAX, as wait_values */
 	struct wait_value *wait_values;
+	struct unwind_tables unwind;
 	unsigned int last_number; /* number of the last attach */
 	size_t n_libraries;	  /* attached libraries, without loaders */
 	size_t n_loaders;
 	size_t n_collectors; /* attached Python interpreters */
+	size_t n_watches;    /* of these, those whose freed code objects are seen */
+	uint32_t last_watch; /* number of the last one attached */
 	int n_cpus;
 	uint64_t *cpu_values; /* room for n_cpus values of one counter */
 	bool measures[BLAME_COUNT];
@@ -85,6 +102,12 @@ int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_r
 int probe_set_slot_empty(struct probe_set *set, uint32_t slot);
 /** probe_set_counter() - value of a counter since loading, summed over all CPUs */
 uint64_t probe_set_counter(const struct probe_set *set, uint32_t index);
+
+/* probe_stacks.c */
+
+/** probe_set_unwind_open() - no rules are known. Return: 0 or -errno */
+int probe_set_unwind_open(struct probe_set *set);
+void probe_set_unwind_close(struct probe_set *set);
 
 /* probe_shares.c */
 

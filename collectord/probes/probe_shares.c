@@ -19,6 +19,7 @@ static const struct {
 	{ LOSS_LIFE_FULL, offsetof(struct share_losses, lives) },
 	{ LOSS_PATHS, offsetof(struct share_losses, paths) },
 	{ LOSS_BEHIND, offsetof(struct share_losses, behind) },
+	{ LOSS_STACKS, offsetof(struct share_losses, stacks) },
 };
 
 static uint64_t *share_count(struct share_losses *losses, size_t k)

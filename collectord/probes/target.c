@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "clock.h"
 #include "probes/target_collector.h"
+#include "probes/target_python.h"
 #include "probes/target_state.h"
 #include "procs/procfs.h"
 
@@ -106,6 +107,7 @@ static void files_let_go(struct target_set *set, uint64_t now_ns)
 
 	target_files_see(&set->files, now_ns);
 	target_collectors_let_go(&set->files, now_ns, UNUSED_LIMIT_NS);
+	target_pythons_let_go(&set->files, now_ns, UNUSED_LIMIT_NS);
 	for (size_t i = set->files.listed.n; i-- > 0;) {
 		struct target_file *file = set->files.listed.items[i];
 

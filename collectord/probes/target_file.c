@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "clock.h"
 #include "probes/target_collector.h"
+#include "probes/target_python.h"
 #include "probes/target_memory.h"
 #include "probes/target_process.h"
 
@@ -26,6 +27,7 @@ static void file_free(struct target_file *file, struct target_files *files)
 	if (file->loader)
 		probe_set_detach_library(files->probes, file->loader);
 	target_collector_detach(files, file);
+	target_python_unwatch(files, file);
 	closep(&file->path_fd);
 	free(file->sites);
 	ARRAY_DONE(&file->library.ops);
@@ -72,7 +74,8 @@ static void file_forget_one(struct target_files *files)
 	for (size_t i = 0; i < TARGET_FILE_BUCKETS; i++)
 		for (struct target_file **f = &files->buckets[i]; *f; f = &(*f)->next)
 			if ((*f)->is_settled && !(*f)->is_listed && !(*f)->library.probes && !(*f)->loader &&
-			    !(*f)->collector.probes && (!oldest || (*f)->last_scan < (*oldest)->last_scan))
+			    !(*f)->collector.probes && !(*f)->python.watch &&
+			    (!oldest || (*f)->last_scan < (*oldest)->last_scan))
 				oldest = f;
 	if (oldest) {
 		struct target_file *file = *oldest;
@@ -294,4 +297,5 @@ void target_files_done(struct target_files *files)
 	}
 	ARRAY_DONE(&files->listed);
 	ARRAY_DONE(&files->collectors);
+	ARRAY_DONE(&files->watched);
 }

@@ -27,6 +27,19 @@ struct target_collector {
 	bool is_refused;	      /* attaching failed */
 };
 
+/* A Python interpreter. */
+struct target_python {
+	uint32_t version; /* as sys.hexversion; 0: not known, or there is none */
+	struct python_layout
+		layout;		 /* addresses from the start of the first executable mapping; minor 0: not understood */
+	struct probe_site freed; /* where it frees code objects */
+	bool has_freed;
+	struct probe_library *watch; /* the probe there; NULL while not attached */
+	uint32_t watch_number;	     /* 0: not attached */
+	uint64_t used_ns;	     /* when a process was last known to need it */
+	bool is_refused;	     /* attaching failed */
+};
+
 struct target_file {
 	struct target_file *next; /* next file in its bucket */
 	struct file_identity id;
@@ -41,6 +54,7 @@ struct target_file {
 	uint64_t interpreter_bytes;	   /* size of the state of a Python interpreter in it; 0: none */
 	int64_t interpreter_delta;	   /* offset of that state from the file's first executable mapping */
 	struct target_collector collector; /* garbage collector of that interpreter */
+	struct target_python python;	   /* that interpreter */
 	int path_fd;			   /* O_PATH, while the parser examines it */
 	bool is_settled;
 	bool is_retried; /* was refused for a reason that may pass, such as lack of memory */
@@ -64,6 +78,7 @@ struct target_files {
 	struct target_file *buckets[TARGET_FILE_BUCKETS];
 	ARRAY(struct target_file *) listed;	/* borrowed from the buckets */
 	ARRAY(struct target_file *) collectors; /* files with an attached collector; borrowed */
+	ARRAY(struct target_file *) watched;	/* interpreters with that probe; borrowed */
 };
 
 /** target_files_done() - detach and forget all files */

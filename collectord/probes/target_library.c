@@ -13,6 +13,7 @@
 #include "events/op.h"
 #include "probes/place.h"
 #include "probes/target_collector.h"
+#include "probes/target_python.h"
 
 static const char *const result_reasons[PARSER_RESULT_COUNT] = {
 	[PARSER_OK] = "",
@@ -48,7 +49,7 @@ static bool answer_is_sound(const struct parser_library *a, size_t n, uint64_t f
 	if (!memchr(a->soname, 0, sizeof(a->soname)) || a->n_build_id > PARSER_BUILD_ID_BYTES || a->is_loader > 1 ||
 	    (a->is_loader && a->debug_state_offset >= file_bytes) ||
 	    a->interpreter_bytes > PARSER_INTERPRETER_BYTES_MAX ||
-	    !target_collector_is_sound(&a->collector, file_bytes))
+	    !target_collector_is_sound(&a->collector, file_bytes) || !target_python_is_sound(&a->python, file_bytes))
 		return false;
 
 	for (uint32_t i = 0; i < a->n_symbols; i++) {
@@ -311,6 +312,7 @@ static void library_use(struct target_files *files, struct target_file *file, co
 	file->interpreter_bytes = a->interpreter_bytes;
 	file->interpreter_delta = a->interpreter_delta;
 	target_collector_take(file, &a->collector, a->machine);
+	target_python_take(file, &a->python, a->machine);
 	if (a->n_symbols)
 		library_attach(files, file, a);
 	else if (file->is_named)

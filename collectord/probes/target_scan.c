@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "probes/target_collector.h"
 #include "probes/target_library.h"
+#include "probes/target_python.h"
 #include "probes/target_state.h"
 #include "procs/procfs.h"
 
@@ -52,25 +53,28 @@ static bool process_maps_attached(const struct target_process *process)
 }
 
 /*
- * Note the Python interpreter of a scan's process. If the process maps a relevant library, its collections are traced.
+ * Note the Python interpreter of a scan's process. If the process maps a relevant library, its collections are traced,
+ * and the code objects that it frees.
  */
 static void interpreter_note(struct target_set *set, const struct scan *scan, const struct target_candidate *c,
 			     struct target_file *file)
 {
 	struct target_process *process = target_processes_find(&set->processes, scan->tgid);
 	struct interpreter interpreter = { .start = c->start + (uint64_t)file->interpreter_delta,
-					   .n_bytes = file->interpreter_bytes };
+					   .n_bytes = file->interpreter_bytes,
+					   .layout = target_python_layout(file, c->start) };
 	CLEANUP(closep) int path_fd = -1;
 	struct file_identity id = file->id;
 	uint64_t bytes;
 
 	if (process_maps_attached(process)) {
-		if (!file->collector.probes)
+		if (!file->collector.probes || !file->python.watch)
 			path_fd = target_candidate_open(set->proc_fd, scan->process_fd, set->memory_device, c, &id,
 							&bytes);
 		interpreter.is_collected = (file->collector.probes || path_fd >= 0) &&
 					   target_collector_attach(&set->files, file, path_fd, &id);
-		if (interpreter.is_collected)
+		interpreter.code_watch = target_python_watch(&set->files, file, path_fd, &id);
+		if (interpreter.is_collected || interpreter.code_watch)
 			process->interpreter = file->id;
 	}
 	(void)probe_set_interpreter_note(set->files.probes, scan->tgid, &interpreter);

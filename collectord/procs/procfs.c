@@ -129,6 +129,7 @@ int procfs_mapping_parse(char *line, struct procfs_mapping *ret_mapping)
 		return -EINVAL;
 
 	m.is_executable = perms[2] == 'x';
+	m.is_writable = perms[1] == 'w';
 	m.dev_major = (uint32_t)dev_major;
 	m.dev_minor = (uint32_t)dev_minor;
 	if (path > text + n) {

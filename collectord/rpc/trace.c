@@ -18,6 +18,7 @@
 #include "capture.h"
 #include "clock.h"
 #include "events/source.h"
+#include "events/stack.h"
 #include "probes/lease.h"
 #include "rpc/access.h"
 #include "rpc/answer.h"
@@ -58,6 +59,10 @@ void trace_release(struct trace *t)
 	seconds_done(&t->seconds);
 	recent_done(&t->recent);
 	findings_done(&t->findings);
+	trace_held_done(&t->held);
+	for (size_t i = 0; i < t->batch_stacks.n; i++)
+		(void)stack_unref(t->batch_stacks.items[i]);
+	ARRAY_DONE(&t->batch_stacks);
 	ARRAY_DONE(&t->libraries);
 	arena_done(&t->libraries_arena);
 	arena_done(&t->batch_arena);
@@ -107,7 +112,7 @@ static void trace_fail(struct trace *t, const char *what, int r)
 static void kept_charge(struct trace *t)
 {
 	if (t->call)
-		call_keep(t->call, t->since.bytes + t->seconds_bytes + recent_bytes(&t->recent));
+		call_keep(t->call, t->since.bytes + t->seconds_bytes + recent_bytes(&t->recent) + trace_held_bytes(&t->held));
 }
 
 /* ---- figures, each period ---- */
@@ -267,17 +272,36 @@ static void summary_send(struct trace *t, uint64_t since_ns)
 	call_end(call);
 }
 
-/* No process is held from here on: reading the rings gives all that are held. */
-static void trace_settle(struct trace *t, uint64_t since_ns)
+/* All its events went out. */
+static void trace_sum_up(struct trace *t, uint64_t since_ns)
 {
-	context_settle(t->context); /* detectors run up to now */
-	if (t->lease)
-		(void)capture_let_go(t->context->capture, t->lease);
 	trace_batch_send(t);
 	trace_loss_send(t);
 	trace_left_out_look(t);
 	t->state = TRACE_FINISHING;
 	summary_send(t, since_ns);
+}
+
+void trace_held_over(struct trace *t)
+{
+	t->is_settling = false;
+	trace_sum_up(t, 0);
+}
+
+/*
+ * No process is held from here on: reading the rings gives all that are held. The last events may wait for their
+ * stacks, which are ready within STACK_READY_NS.
+ */
+static void trace_settle(struct trace *t, uint64_t since_ns)
+{
+	context_settle(t->context); /* detectors run up to now */
+	if (t->lease)
+		(void)capture_let_go(t->context->capture, t->lease);
+	trace_held_send(t, /* is_forced= */ false);
+	if (trace_held_count(&t->held))
+		t->is_settling = true;
+	else
+		trace_sum_up(t, since_ns);
 }
 
 static void hold_ended(void *data)
@@ -376,6 +400,7 @@ static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
 	int r;
 
 	t->wants_events = request->events;
+	t->wants_stacks = request->events && strcmp(request->stacks, "none") != 0;
 	t->figures_period_ms = request->figures_period_ns / NSEC_PER_MSEC;
 	if (request->figures_period_ns)
 		t->figures_period_ms = MAX(t->figures_period_ms, FIGURES_PERIOD_MIN_MS);
@@ -503,6 +528,9 @@ void trace_hub_finish(struct trace_hub *hub)
 		if (!t || t->state == TRACE_FINISHING)
 			continue;
 		graces_forget(&t->context->capture->graces, t);
-		trace_settle(t, 0);
+		if (!t->is_settling)
+			trace_settle(t, 0);
+		if (t->is_settling)
+			trace_held_send(t, /* is_forced= */ true);
 	}
 }

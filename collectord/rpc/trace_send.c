@@ -10,6 +10,7 @@
 #include "events/event_message.h"
 #include "events/op.h"
 #include "events/source.h"
+#include "events/stack.h"
 #include "probes/lease.h"
 #include "rpc/access.h"
 #include "rpc/answer.h"
@@ -20,6 +21,8 @@
 #include "rpc/trace_state.h"
 #include "archive/write/store.h"
 
+/* Frames of one message, bytes: a guess that leaves room for its events. */
+#define BATCH_STACKS_BYTES (256u << 10)
 #define LIBRARIES_WAITING 256 /* some KiB each */
 
 struct scope trace_scope(const struct trace *t)
@@ -89,10 +92,23 @@ int trace_start_send(struct trace *t)
 	return r < 0 ? r : trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_START, &start);
 }
 
+/* Return: 0, or -ENOMEM: the event goes without it */
+static int batch_stack_add(struct trace *t, struct stack *stack)
+{
+	for (size_t i = t->batch_stacks.n; i-- > 0;)
+		if (t->batch_stacks.items[i] == stack)
+			return 0;
+	if (ARRAY_PUSH(&t->batch_stacks, stack) < 0)
+		return -ENOMEM;
+	(void)stack_ref(stack);
+	t->batch_stacks_bytes += stack_bytes(stack);
+	return 0;
+}
+
 static Ingero__V1__Event *event_new(struct trace *t, const struct event *event)
 {
 	const struct record_header *header = event_header(event);
-	const struct event_about about = {
+	struct event_about about = {
 		.process_name = arena_copy_name(&t->batch_arena, process_name(event->process)),
 		.program = &event->process->identity.program,
 		.source = op_layer_to_source(event->op->layer),
@@ -107,8 +123,17 @@ static Ingero__V1__Event *event_new(struct trace *t, const struct event *event)
 
 	if (!about.process_name)
 		return NULL;
+	if (event->stack && batch_stack_add(t, event->stack) == 0)
+		about.stack = event->stack->number;
 	return event->life ? event_host_to_message(event->life, &about, &t->batch_arena)
 			   : event_to_message(event->call, &about, &t->batch_arena);
+}
+
+static void batch_stacks_drop(struct trace *t)
+{
+	for (size_t i = 0; i < t->batch_stacks.n; i++)
+		(void)stack_unref(t->batch_stacks.items[i]);
+	t->batch_stacks.n = t->batch_stacks_bytes = 0;
 }
 
 void trace_batch_send(struct trace *t)
@@ -119,8 +144,16 @@ void trace_batch_send(struct trace *t)
 		return;
 	batch.events = t->batch;
 	batch.n_events = t->n_batch;
+	batch.stacks = ARENA_NEW_N(&t->batch_arena, Ingero__V1__Stack *, t->batch_stacks.n + 1);
+	for (size_t i = 0; batch.stacks && i < t->batch_stacks.n; i++) {
+		Ingero__V1__Stack *stack = stack_to_message(t->batch_stacks.items[i], &t->batch_arena);
+
+		if (stack)
+			batch.stacks[batch.n_stacks++] = stack;
+	}
 	if (trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_EVENTS, &batch) < 0)
 		t->subscriber_slow += t->n_batch;
+	batch_stacks_drop(t);
 	t->n_batch = 0;
 	arena_done(&t->batch_arena);
 }
@@ -136,14 +169,14 @@ static bool trace_sees(const struct trace *t, const struct event *event, uint64_
 	const struct record_header *header = event_header(event);
 	struct scope scope;
 
-	if (t->state != TRACE_RUNNING)
+	if (t->state != TRACE_RUNNING || t->is_settling)
 		return false;
 	scope = trace_scope(t);
 	return trace_covers(t, header->tgid, header->uid, start_boot_ns) &&
 	       scope_sees(&scope, header->tgid, header->uid, process_is_guarded(event->process));
 }
 
-static void event_add(struct trace *t, const struct event *event)
+static void event_send(struct trace *t, const struct event *event)
 {
 	Ingero__V1__Event *e;
 
@@ -157,8 +190,42 @@ static void event_add(struct trace *t, const struct event *event)
 		return;
 	}
 	t->batch[t->n_batch++] = e;
-	if (t->n_batch == TRACE_BATCH_EVENTS)
+	if (t->n_batch == TRACE_BATCH_EVENTS || t->batch_stacks_bytes > BATCH_STACKS_BYTES)
 		trace_batch_send(t);
+}
+
+void trace_held_send(struct trace *t, bool is_forced)
+{
+	const struct event *event;
+
+	while ((event = trace_held_next(&t->held, is_forced))) {
+		event_send(t, event);
+		trace_held_drop(&t->held);
+	}
+	if (!t->call)
+		return;
+	trace_batch_send(t);
+	if (t->is_settling && !trace_held_count(&t->held))
+		trace_held_over(t);
+}
+
+/* Without room for more that wait, the oldest go out as they are. */
+static void event_add(struct trace *t, const struct event *event)
+{
+	struct event told = *event;
+
+	if (!t->wants_stacks)
+		told.stack = NULL;
+	if (!trace_held_needs(&t->held, &told)) {
+		event_send(t, &told);
+		return;
+	}
+	while (trace_held_count(&t->held) >= TRACE_HELD_MAX) {
+		event_send(t, trace_held_next(&t->held, true));
+		trace_held_drop(&t->held);
+	}
+	if (trace_held_add(&t->held, &told) < 0)
+		t->subscriber_slow++;
 }
 
 /*
@@ -255,6 +322,17 @@ static void sink_event(const struct event *event, void *data)
 			trace_call(hub->traces.items[i], event);
 }
 
+/* A trace that was settling leaves the list with its last event. */
+static void sink_stack(struct stack *stack, void *data)
+{
+	const struct trace_hub *hub = data;
+
+	(void)stack;
+	for (size_t i = hub->traces.n; i-- > 0;)
+		if (i < hub->traces.n && hub->traces.items[i]->state == TRACE_RUNNING)
+			trace_held_send(hub->traces.items[i], /* is_forced= */ false);
+}
+
 static void sink_drained(void *data)
 {
 	const struct trace_hub *hub = data;
@@ -321,6 +399,7 @@ static void sink_forget(const struct process_figures *process, void *data)
 struct sink trace_hub_sink(struct trace_hub *hub)
 {
 	static const struct sink_ops ops = { .event = sink_event,
+					     .stack = sink_stack,
 					     .drained = sink_drained,
 					     .second = sink_second,
 					     .finding = sink_finding,

@@ -19,6 +19,7 @@
 #include "rpc/scope.h"
 #include "rpc/seconds.h"
 #include "rpc/since.h"
+#include "rpc/trace_held.h"
 
 struct call;
 struct lease;
@@ -37,10 +38,12 @@ struct trace {
 	struct since since;
 	enum trace_state state;
 	bool wants_events;
+	bool wants_stacks; /* with events */
 	bool has_timers;
 	bool has_seconds; /* figures of each are wanted */
 	bool is_ending;	  /* the last of them is told with the summary; its holds may still be ending */
 	bool told_last;	  /* it was built */
+	bool is_settling; /* it is over, and its last events wait for their stacks */
 	struct seconds seconds;
 	size_t seconds_bytes; /* seconds_bytes() when last measured */
 	struct recent recent;
@@ -57,9 +60,12 @@ struct trace {
 	uint64_t forgotten_sent;
 	struct arena libraries_arena;
 	ARRAY(Ingero__V1__Library *) libraries; /* to be told once there is room */
+	struct trace_held held;
 	struct arena batch_arena;
 	Ingero__V1__Event **batch; /* TRACE_BATCH_EVENTS */
 	size_t n_batch;
+	ARRAY(struct stack *) batch_stacks; /* of these events, each once; references */
+	size_t batch_stacks_bytes;
 	uv_timer_t figures_timer;
 	uv_timer_t duration_timer;
 	int n_references; /* list, open timers, scans under way */
@@ -98,5 +104,9 @@ int trace_reply(struct trace *t, Ingero__V1__TraceReply__BodyCase which, void *b
 int trace_start_send(struct trace *t);
 /** trace_batch_send() - the events that were gathered; without room for them they are counted as lost */
 void trace_batch_send(struct trace *t);
+/** trace_held_send() - send the events that waited for their stacks. @is_forced: also those that still do */
+void trace_held_send(struct trace *t, bool is_forced);
+/** trace_held_over() - the last of them went out: the trace, which is over, goes on to its summary */
+void trace_held_over(struct trace *t);
 /** trace_loss_send() - what was lost since it was last said, if anything */
 void trace_loss_send(struct trace *t);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "probes/probe_stacks.h"
 #include "rig.h"
 #include "tests/support/check.h"
 
@@ -95,6 +96,7 @@ int main(int argc, char **argv)
 {
 	static const struct ring_sinks sinks = { .on_call = call_seen, .on_life = life_seen, .on_drained = drained };
 	struct reader reader = { .n_lives = 0 };
+	struct ring_fds fds;
 	struct ring *ring;
 	uv_loop_t loop;
 	struct rig rig;
@@ -102,10 +104,10 @@ int main(int argc, char **argv)
 	rig_open(&rig, rig_back_end(argc, argv), 0);
 	reader.set = rig.set;
 	CHECK_INT_EQ("loop", uv_loop_init(&loop), 0);
-	CHECK_INT_EQ("ring",
-		     ring_open(&loop, probe_set_calls_fd(rig.set), probe_set_life_fd(rig.set), 1 << 20, &sinks, &reader,
-			       &ring),
-		     0);
+	fds = (struct ring_fds){ .calls = probe_set_calls_fd(rig.set),
+				 .stacks = probe_set_stacks_fd(rig.set),
+				 .life = probe_set_life_fd(rig.set) };
+	CHECK_INT_EQ("ring", ring_open(&loop, &fds, 1 << 20, &sinks, &reader, &ring), 0);
 	rig_target(&rig, 0, RIG_NO_CALL);
 	check_drain(ring, &reader);
 	check_turns(&loop, ring, &reader);

@@ -122,3 +122,79 @@ EXPORT struct {
 } _r_debug;
 FUNCTION(_dl_debug_state, 5001)
 #endif
+
+#ifdef SAMPLE_PYTHON
+/* The exports of an interpreter by which its layout is known; numbers of CPython 3.12 unless told otherwise. */
+#ifndef PYTHON_VERSION
+#define PYTHON_VERSION 0x030c01f0
+#endif
+#ifndef PYTHON_CODE
+#define PYTHON_CODE 192
+#endif
+#ifndef PYTHON_FRAME
+#define PYTHON_FRAME 120
+#endif
+#ifndef PYTHON_QUALNAME
+#define PYTHON_QUALNAME 128
+#endif
+struct member {
+	const char *name;
+	int type;
+	long offset;
+	int flags;
+	const char *text;
+};
+struct type {
+	long head[4];
+	long basic_size;
+	long item_size;
+	void (*freed)(void *object);
+	long middle[23];
+	const struct member *members;
+	long tail[10];
+};
+static struct member members[] = {
+	{ "co_argcount", 1, 52, 1, 0 },
+	{ "co_firstlineno", 1, 68, 1, 0 },
+	{ "co_filename", 6, 112, 1, 0 },
+	{ "co_name", 6, 120, 1, 0 },
+	{ "co_qualname", 6, PYTHON_QUALNAME, 1, 0 },
+	{ "co_linetable", 6, 136, 1, 0 },
+	{ 0, 0, 0, 0, 0 },
+};
+#ifndef PYTHON_NO_FREED
+static __attribute__((used, noinline)) void code_dealloc(void *object)
+{
+	*(int *)object = 7001;
+}
+#else
+#define code_dealloc ((void (*)(void *))members) /* data */
+#endif
+FUNCTION(Py_Main, 7002)
+EXPORT struct type PyCode_Type = { .basic_size = PYTHON_CODE, .freed = code_dealloc, .members = members };
+EXPORT struct type PyFrame_Type = { .basic_size = PYTHON_FRAME };
+EXPORT struct type PyUnicode_Type = { .basic_size = 64 };
+EXPORT struct type PyBytes_Type = { .basic_size = 33 };
+EXPORT unsigned long Py_Version = PYTHON_VERSION;
+#ifdef PYTHON_OFFSETS
+#ifndef PYTHON_THREADED
+#define PYTHON_THREADED 0
+#endif
+#ifndef PYTHON_LINK
+#define PYTHON_LINK 8
+#endif
+#define WORD(at) [(at) / 8]
+EXPORT unsigned long _PyRuntime[35415] = {
+	0x7970677562656478, /* "xdebugpy" */
+	PYTHON_OFFSETS,		 PYTHON_THREADED, WORD(40) = 632,  WORD(176) = 16,  WORD(184) = 72,  WORD(192) = 152,
+	WORD(232) = PYTHON_LINK, WORD(248) = 56,  WORD(264) = 70,  WORD(280) = 112, WORD(288) = 120, WORD(296) = 128,
+	WORD(304) = 136,	 WORD(312) = 68,  WORD(344) = 200, WORD(360) = 8,   WORD(520) = 16,  WORD(528) = 32,
+	WORD(544) = 32,		 WORD(552) = 16,  WORD(560) = 40
+};
+#else
+EXPORT char _PyRuntime[459944];
+#endif
+#ifdef PYTHON_DEBUG
+EXPORT long _Py_RefTotal = 0;
+#endif
+#endif

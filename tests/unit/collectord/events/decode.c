@@ -1,8 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "events/decode.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "tests/support/check.h"
+
+static void check_stacks(void)
+{
+	static const struct {
+		const char *name;
+		size_t n; /* bytes of memory in the data */
+		struct stack_record record;
+		bool is_short, is_unterminated;
+		enum decode_result expect;
+	} cases[] = {
+		{ "a stack", 0, { .n_native = 3, .native_end = STACK_END_COMPLETE }, .expect = DECODE_OK },
+		{ "all there is room for",
+		  0,
+		  { .n_native = STACK_NATIVE_MAX,
+		    .n_python = STACK_PYTHON_MAX,
+		    .n_runs = STACK_RUNS_MAX,
+		    .n_traps = STACK_TRAPS_MAX,
+		    .native_end = STACK_END_DEPTH,
+		    .python_end = STACK_END_COUNT - 1 },
+		  .expect = DECODE_OK },
+		{ "with memory", 64, { .n_memory = 64, .native_end = STACK_END_RULE }, .expect = DECODE_OK },
+		{ "with cut memory", 64, { .n_memory = 64, .native_end = STACK_END_LARGE }, .expect = DECODE_OK },
+		{ "padded", 64, { .n_memory = 57, .native_end = STACK_END_RULE }, .expect = DECODE_OK },
+		{ "more memory than there is",
+		  64,
+		  { .n_memory = 65, .native_end = STACK_END_RULE },
+		  .expect = DECODE_SHORT },
+		{ "memory without end",
+		  64,
+		  { .n_memory = UINT32_MAX, .native_end = STACK_END_RULE },
+		  .expect = DECODE_RANGE },
+		{ "memory without a reason",
+		  64,
+		  { .n_memory = 64, .native_end = STACK_END_COMPLETE },
+		  .expect = DECODE_RANGE },
+		{ "native frames", 0, { .n_native = STACK_NATIVE_MAX + 1 }, .expect = DECODE_RANGE },
+		{ "Python frames", 0, { .n_python = STACK_PYTHON_MAX + 1 }, .expect = DECODE_RANGE },
+		{ "runs", 0, { .n_runs = STACK_RUNS_MAX + 1 }, .expect = DECODE_RANGE },
+		{ "traps", 0, { .n_traps = STACK_TRAPS_MAX + 1 }, .expect = DECODE_RANGE },
+		{ "native end", 0, { .native_end = STACK_END_COUNT }, .expect = DECODE_RANGE },
+		{ "Python end", 0, { .python_end = STACK_END_COUNT }, .expect = DECODE_RANGE },
+		{ "cut short", 0, { .n_native = 1 }, .is_short = true, .expect = DECODE_SHORT },
+		{ "name without end", 0, { .n_native = 1 }, .is_unterminated = true, .expect = DECODE_NOT_TEXT },
+		{ "a code object", 0, { .type = RECORD_CODE }, .expect = DECODE_UNKNOWN_TYPE },
+		{ "a call", 0, { .type = RECORD_CALL }, .expect = DECODE_UNKNOWN_TYPE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		size_t n = sizeof(struct stack_record) + cases[i].n - cases[i].is_short;
+		CLEANUP(freep) struct stack_record *record = calloc(1, sizeof(*record) + cases[i].n);
+		const struct stack_record *got = NULL;
+
+		if (!record)
+			CHECK_SKIP("no memory");
+		memcpy(record, &cases[i].record, sizeof(*record));
+		record->type = cases[i].record.type ? cases[i].record.type : RECORD_STACK;
+		memset(record->comm, 'x', sizeof(record->comm) - !cases[i].is_unterminated);
+		CHECK_INT_EQ(cases[i].name, decode_stack(record, n, &got), cases[i].expect);
+		CHECK(cases[i].name, (got == record) == (cases[i].expect == DECODE_OK));
+	}
+}
+
+static void check_codes(void)
+{
+	static const struct {
+		const char *name;
+		size_t n; /* bytes behind its head */
+		struct code_record record;
+		bool is_unterminated;
+		enum decode_result expect;
+	} cases[] = {
+		{ "a code object",
+		  40,
+		  { .n_name = 10, .n_qualname = 10, .n_file = 10, .n_lines = 10, .n_lines_all = 12 },
+		  .expect = DECODE_OK },
+		{ "nothing of it", 0, { .n_lines_all = 12 }, .expect = DECODE_OK },
+		{ "the largest",
+		  3 * CODE_TEXT_MAX + CODE_LINES_MAX,
+		  { .n_name = CODE_TEXT_MAX,
+		    .n_qualname = CODE_TEXT_MAX,
+		    .n_file = CODE_TEXT_MAX,
+		    .n_lines = CODE_LINES_MAX,
+		    .n_lines_all = UINT32_MAX },
+		  .expect = DECODE_OK },
+		{ "more than there is",
+		  39,
+		  { .n_name = 10, .n_qualname = 10, .n_file = 10, .n_lines = 10, .n_lines_all = 10 },
+		  .expect = DECODE_SHORT },
+		{ "name", 8192, { .n_name = CODE_TEXT_MAX + 1 }, .expect = DECODE_RANGE },
+		{ "qualified name", 8192, { .n_qualname = CODE_TEXT_MAX + 1 }, .expect = DECODE_RANGE },
+		{ "file", 8192, { .n_file = CODE_TEXT_MAX + 1 }, .expect = DECODE_RANGE },
+		{ "lines",
+		  65536,
+		  { .n_lines = CODE_LINES_MAX + 1, .n_lines_all = CODE_LINES_MAX + 1 },
+		  .expect = DECODE_RANGE },
+		{ "more lines than there are", 64, { .n_lines = 10, .n_lines_all = 9 }, .expect = DECODE_RANGE },
+		{ "name without end", 0, { .n_name = 0 }, .is_unterminated = true, .expect = DECODE_NOT_TEXT },
+		{ "a stack", sizeof(struct stack_record), { .type = RECORD_STACK }, .expect = DECODE_UNKNOWN_TYPE },
+	};
+	const struct code_record *got = NULL;
+	struct code_record head = { .type = RECORD_CODE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(freep) struct code_record *record = calloc(1, sizeof(*record) + cases[i].n);
+
+		if (!record)
+			CHECK_SKIP("no memory");
+		got = NULL;
+		memcpy(record, &cases[i].record, CODE_RECORD_HEAD);
+		record->type = cases[i].record.type ? cases[i].record.type : RECORD_CODE;
+		memset(record->comm, 'x', sizeof(record->comm) - !cases[i].is_unterminated);
+		CHECK_INT_EQ(cases[i].name, decode_code(record, CODE_RECORD_HEAD + cases[i].n, &got), cases[i].expect);
+		CHECK(cases[i].name, (got == record) == (cases[i].expect == DECODE_OK));
+	}
+	CHECK_INT_EQ("cut short", decode_code(&head, CODE_RECORD_HEAD - 1, &got), DECODE_SHORT);
+}
 
 int main(void)
 {
@@ -95,5 +214,7 @@ int main(void)
 		CHECK_INT_EQ("name without end", decode_life(&record, sizeof(record), &got), DECODE_NOT_TEXT);
 		CHECK_INT_EQ("cut short", decode_life(&life, sizeof(life) - 1, &got), DECODE_SHORT);
 	}
+	check_stacks();
+	check_codes();
 	return check_result();
 }

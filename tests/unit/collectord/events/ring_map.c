@@ -16,6 +16,7 @@
 
 #define RING_BYTES 4096u
 #define RECORDS_MAX 4
+#define RECORD_BYTES 200u /* of a record that wraps */
 
 struct ring {
 	int fd;
@@ -87,7 +88,7 @@ static int on_record(void *data, const void *record, size_t n)
 	seen->bytes[at] = n;
 	number = (size_t)(bytes[0] - 1) / 37;
 	seen->is_whole[at] = true;
-	for (size_t i = 0; i < n && i < RING_MAP_RECORD_MAX; i++)
+	for (size_t i = 0; i < n && i < RECORD_BYTES; i++)
 		seen->is_whole[at] &= bytes[i] == byte_of(number, i);
 	if (seen->ring)
 		ring_put(seen->ring, 0, &(struct row){ 168, 0 });
@@ -105,7 +106,7 @@ static void check_faster(void)
 		CHECK_SKIP("no memory file");
 	for (size_t i = 0; i < 2; i++)
 		ring_put(&ring, 0, &(struct row){ 168, 0 });
-	CHECK_INT_EQ("faster", ring_map_open(ring.fd, RING_BYTES, &map), 0);
+	CHECK_INT_EQ("faster", ring_map_open(ring.fd, RING_BYTES, RECORD_BYTES, &map), 0);
 	for (size_t i = 0; i < 3; i++) {
 		seen.n = 0;
 		CHECK_INT_EQ("faster", ring_map_consume(map, on_record, &seen), 2);
@@ -162,7 +163,7 @@ int main(void)
 		*ring.consumed = *ring.produced = cases[i].from;
 		for (size_t k = 0; k < RECORDS_MAX && cases[i].rows[k].bytes; k++)
 			ring_put(&ring, k, &cases[i].rows[k]);
-		CHECK_INT_EQ(cases[i].name, ring_map_open(ring.fd, RING_BYTES, &map), 0);
+		CHECK_INT_EQ(cases[i].name, ring_map_open(ring.fd, RING_BYTES, RECORD_BYTES, &map), 0);
 		CHECK_INT_EQ(cases[i].name, ring_map_consume(map, on_record, &seen), cases[i].expect_return);
 		for (; n < RECORDS_MAX && cases[i].expect[n]; n++) {
 			CHECK_INT_EQ(cases[i].name, seen.bytes[n], cases[i].expect[n]);

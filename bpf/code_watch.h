@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Code objects of Python that were freed, counted by a probe in the function of the interpreter that frees them.
+ */
+#pragma once
+
+#include "maps.h"
+
+/* By process and address; several addresses share a count. */
+#define CODE_FREES_BITS 14
+SHARED __u32 code_frees[1 << CODE_FREES_BITS] = {};
+
+/* Attached probes of that kind, by their number modulo CODE_WATCHES. Set by the daemon; 0: none. */
+SHARED __u32 code_watches[CODE_WATCHES] = {};
+
+static __always_inline __u32 *code_freed_count(__u32 tgid, __u64 code)
+{
+	__u64 hash = (code ^ (__u64)tgid << 48) * 0x9e3779b97f4a7c15ull;
+
+	return &code_frees[hash >> (64 - CODE_FREES_BITS)];
+}
+
+/* Number of the probe that sees the process free code objects; 0: none does. */
+static __always_inline __u32 code_watch_of(const struct interpreter *interpreter)
+{
+	__u32 number = interpreter->code_watch;
+
+	return number && READ_ONCE(code_watches[number & (CODE_WATCHES - 1)]) == number ? number : 0;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The Python frames of the current thread: from the thread pointer to the state of the thread, and from there from
+ * frame to frame. The thread itself is in the probe, so nothing changes meanwhile.
+ *
+ * Every address comes from memory that the process may write. A wrong one ends the walk, or yields frames whose code
+ * objects are refused when they are first sent (python_code.h). A state that is not of this thread is refused here.
+ */
+#pragma once
+
+#include "abi.h"
+#include "python_code.h"
+#include "stack_scratch.h"
+
+/* Of glibc, the same from 2.31 to 2.43: struct pthread from the thread pointer on, x86-64. */
+#define GLIBC_KEYS 0x310 /* first block of values */
+#define GLIBC_BLOCKS 0x510
+#define GLIBC_KEYS_OF_BLOCK 32
+#define GLIBC_KEY_BYTES 16 /* a value behind its sequence number */
+#define GLIBC_KEYS_MAX 1024
+#define GLIBC_VECTOR 8 /* pointer to the blocks of libraries, which are 16 bytes each; before them their number */
+#define GLIBC_VECTOR_BYTES 16
+#define GLIBC_LIBRARIES_MAX 65536 /* guess: more than any program loads */
+/* Of musl 1.2 */
+#define MUSL_KEYS 0x80 /* pointer to the values */
+#define MUSL_KEYS_MAX 128
+
+#define PYTHON_NEAR (2 * PYTHON_WINDOW) /* older frames lie within this below a frame, if both are in one piece */
+
+static __always_inline __u64 python_read(__u64 address)
+{
+	__u64 word = 0;
+
+	return bpf_probe_read_user(&word, sizeof(word), (void *)address) ? 0 : word;
+}
+
+/* ---- the state of the thread ---- */
+
+/* Where the value of a key of pthread_getspecific(3) is. Return: 0: nowhere */
+static __always_inline __u64 python_key_place(const struct python_layout *l, __u64 self)
+{
+	struct {
+		__u32 is_set, key;
+	} key;
+	__u64 block;
+
+	if (bpf_probe_read_user(&key, sizeof(key), (void *)l->key) || !key.is_set)
+		return 0;
+	if (l->thread == PYTHON_THREAD_MUSL) {
+		block = key.key < MUSL_KEYS_MAX ? python_read(python_read(self) + MUSL_KEYS) : 0;
+		return block ? block + key.key * sizeof(__u64) : 0;
+	}
+	if (key.key < GLIBC_KEYS_OF_BLOCK)
+		return self + GLIBC_KEYS + key.key * GLIBC_KEY_BYTES + sizeof(__u64);
+	if (key.key >= GLIBC_KEYS_MAX)
+		return 0;
+	block = python_read(self + GLIBC_BLOCKS + key.key / GLIBC_KEYS_OF_BLOCK * sizeof(__u64));
+	return block ? block + key.key % GLIBC_KEYS_OF_BLOCK * GLIBC_KEY_BYTES + sizeof(__u64) : 0;
+}
+
+/* Where a thread-local variable of a library is. Return: 0: the thread has none yet */
+static __always_inline __u64 python_variable_place(const struct python_layout *l, __u64 self)
+{
+	__u64 number = python_read(l->key), vector = python_read(self + GLIBC_VECTOR), block;
+
+	if (!number || number > GLIBC_LIBRARIES_MAX || !vector || python_read(vector - GLIBC_VECTOR_BYTES) < number)
+		return 0;
+	block = python_read(vector + number * GLIBC_VECTOR_BYTES);
+	return block + 1 > 1 ? block + l->variable : 0; /* all bits set: not allocated */
+}
+
+/* Return: address of the state of the current thread; 0: it runs no Python */
+VERIFIED_ALONE __u64 python_thread_find(struct interpreter *interpreter)
+{
+	__u64 self = thread_pointer(bpf_get_current_task_btf()), place;
+	const struct python_layout *l;
+
+	if (!interpreter)
+		return 0;
+	l = &interpreter->layout;
+	if (l->thread == PYTHON_THREAD_LOCAL)
+		place = self + l->variable;
+	else if (l->thread == PYTHON_THREAD_MODULE)
+		place = python_variable_place(l, self);
+	else
+		place = python_key_place(l, self);
+	return place ? python_read(place) : 0;
+}
+
+#define THREAD_WORD(p, offset) (*(__u64 *)((p)->thread + ((offset)&0xf8u)))
+
+/*
+ * Takes the state of the thread: its first frame and its first run.
+ * Return: enum stack_end; STACK_END_COMPLETE: there is a first frame
+ */
+VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interpreter *interpreter, __u64 state)
+{
+	__u64 self = thread_pointer(bpf_get_current_task_btf()), of, first;
+	const struct python_layout *l;
+	struct python_scratch *p;
+
+	if (!s || !interpreter)
+		return STACK_END_NONE;
+	l = &interpreter->layout;
+	p = &s->python;
+	if (bpf_probe_read_user(p->thread, PYTHON_THREAD_BYTES, (void *)state) ||
+	    THREAD_WORD(p, l->thread_self) != self)
+		return STACK_END_UNREADABLE;
+	of = THREAD_WORD(p, l->thread_interpreter);
+	first = THREAD_WORD(p, l->thread_start);
+	if (!of)
+		return STACK_END_UNREADABLE;
+	if (of != READ_ONCE(interpreter->main)) {
+		WRITE_ONCE(interpreter->main, python_read(l->main));
+		p->is_sub = of != READ_ONCE(interpreter->main);
+	}
+	p->last = l->thread_run ? THREAD_WORD(p, l->thread_run) : 0;
+	if (l->start == PYTHON_START_RUN && first &&
+	    bpf_probe_read_user(&first, sizeof(first), (void *)(first + l->run_frame)))
+		return STACK_END_UNREADABLE;
+	p->next = first;
+	return first ? STACK_END_COMPLETE : STACK_END_NONE;
+}
+
+/* ---- runs ---- */
+
+/* Records where one activation of the interpreter's loop is. @node: its address. Return: the next one; 0: none */
+VERIFIED_ALONE __u64 python_run(struct stack_scratch *s, struct interpreter *interpreter, __u64 node, __u32 i)
+{
+	const struct python_layout *l;
+	__u64 words[3] = {}, link, frame;
+
+	if (!s || !interpreter)
+		return 0;
+	l = &interpreter->layout;
+	if (bpf_probe_read_user(words, sizeof(words), (void *)node))
+		return 0;
+	link = l->run_link == 16 ? words[2] : words[1];
+	frame = l->run_frame == PYTHON_RUN_WITHOUT_FRAME ? s->record.python[i & (STACK_PYTHON_MAX - 1)].frame
+							 : words[1];
+	/* The outermost node is no activation: it is in the state of the thread. */
+	if (!link || i >= STACK_RUNS_MAX || i >= s->record.n_python)
+		return 0;
+	s->record.runs[i & (STACK_RUNS_MAX - 1)].at = node;
+	s->record.runs[i & (STACK_RUNS_MAX - 1)].frame = frame;
+	s->record.n_runs = i + 1;
+	return link;
+}
+
+static __always_inline void python_runs(struct stack_scratch *s, struct interpreter *interpreter, __u64 node)
+{
+	__u32 i;
+
+	for (i = 0; i < STACK_RUNS_MAX && node; i++)
+		node = python_run(s, interpreter, node, i);
+}
+
+/* ---- frames ---- */
+
+/* Reads a frame. Return: offset in `memory`; negative: it cannot be read */
+static __always_inline long python_frame_read(struct python_scratch *p, const struct python_layout *l, __u64 frame)
+{
+	__u32 n = l->frame_bytes & (PYTHON_FRAME_BYTES - 1);
+	__u64 into = frame - p->window, start = frame & ~(__u64)(PYTHON_WINDOW - 1);
+
+	if (p->window && into < PYTHON_WINDOW && into + n <= p->n_window)
+		return (long)into;
+	if (l->start != PYTHON_START_OBJECT &&
+	    (!p->last || p->last - frame < PYTHON_NEAR || p->window - frame < PYTHON_NEAR)) {
+		into = frame - start;
+		n += (__u32)into;
+		p->window = start;
+		p->n_window = n;
+		if (!bpf_probe_read_user(p->memory, n & (PYTHON_ALONE - 1), (void *)start))
+			return (long)into;
+		p->window = 0;
+		n = l->frame_bytes & (PYTHON_FRAME_BYTES - 1);
+	}
+	if (bpf_probe_read_user(p->memory + PYTHON_ALONE, n, (void *)frame))
+		return -1;
+	return PYTHON_ALONE;
+}
+
+/* Offset of the instruction that a frame executes, bytes. @value: as the frame has it */
+static __always_inline __u64 python_instruction_of(const struct python_layout *l, __u64 value, __u64 code)
+{
+	if (l->instruction == PYTHON_INSTRUCTION_POINTER)
+		return value - code - l->code_bytecode;
+	value = (__u64)(__s64)(__s32)value;
+	return l->instruction == PYTHON_INSTRUCTION_UNITS ? value * PYTHON_UNIT_BYTES : value;
+}
+
+/* Takes frame i. Return: enum stack_end; STACK_END_NONE: p->next is the next one */
+VERIFIED_ALONE int python_frame(struct stack_scratch *s, struct interpreter *interpreter, __u32 i)
+{
+	const struct python_layout *l;
+	struct python_scratch *p;
+	__u64 frame, code, instruction;
+	const __u8 *memory;
+	long at;
+
+	if (!s || !interpreter)
+		return STACK_END_UNREADABLE;
+	l = &interpreter->layout;
+	p = &s->python;
+	frame = p->next;
+	if (frame & (sizeof(__u64) - 1))
+		return STACK_END_UNREADABLE;
+	at = python_frame_read(p, l, frame);
+	if (at < 0)
+		return STACK_END_UNREADABLE;
+	p->last = frame;
+	at &= PYTHON_ALONE | (PYTHON_WINDOW - 1);
+	keep(at);
+	memory = p->memory + (at & (PYTHON_ALONE | (PYTHON_WINDOW - 1)));
+	code = *(__u64 *)(memory + (l->frame_code & (PYTHON_FRAME_BYTES - 1))) & ~(__u64)l->tag_mask;
+	instruction = *(__u64 *)(memory + (l->frame_instruction & (PYTHON_FRAME_BYTES - 1)));
+	p->next = *(__u64 *)(memory + (l->frame_link & (PYTHON_FRAME_BYTES - 1)));
+	if (l->shim && memory[l->frame_owner & (PYTHON_FRAME_BYTES - 1)] >= l->shim)
+		code = 0;
+	i &= STACK_PYTHON_MAX - 1;
+	s->record.python[i].frame = frame;
+	s->record.python[i].code = code;
+	s->record.python[i].instruction = code ? python_instruction_of(l, instruction, code) : 0;
+	p->marks[i] = code ? code_mark(s, interpreter, code) : 0;
+	s->python_hash = stack_hash(s->python_hash, code);
+	s->python_hash = stack_hash(s->python_hash, s->record.python[i].instruction);
+	s->python_hash = stack_hash(s->python_hash, p->marks[i]);
+	if (l->frame_entry)
+		s->python_hash = stack_hash(s->python_hash, memory[l->frame_entry & (PYTHON_FRAME_BYTES - 1)]);
+	if (!p->next)
+		return p->is_sub ? STACK_END_INTERPRETER : STACK_END_COMPLETE;
+	return p->next == frame ? STACK_END_UNREADABLE : STACK_END_NONE;
+}
+
+static __always_inline int python_frames(struct stack_scratch *s, struct interpreter *interpreter)
+{
+	int end = STACK_END_NONE;
+	__u32 i;
+
+	for (i = 0; i < STACK_PYTHON_MAX; i++) {
+		end = python_frame(s, interpreter, i);
+		if (end == STACK_END_UNREADABLE)
+			break;
+		s->record.n_python = i + 1;
+		if (end != STACK_END_NONE)
+			break;
+	}
+	return end == STACK_END_NONE ? STACK_END_DEPTH : end;
+}
+
+/*
+ * Fills in the Python frames of the record, and what their hash is: of code objects and instructions, and of what tells
+ * a code object from earlier ones at its address. The header of the record is set before.
+ */
+VERIFIED_ALONE int python_walk(struct stack_scratch *s)
+{
+	struct interpreter *interpreter;
+	__u64 state, node;
+	__u32 tgid;
+	int end;
+
+	if (!s)
+		return 0;
+	s->record.n_python = 0;
+	s->record.n_runs = 0;
+	s->record.python_end = STACK_END_NONE;
+	s->record.python_minor = 0;
+	s->python_hash = 0;
+	s->python_generation = 0;
+	tgid = bpf_get_current_pid_tgid() >> 32;
+	interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
+	if (!interpreter)
+		return 0;
+	if (!interpreter->layout.minor) {
+		s->record.python_end = STACK_END_LAYOUT;
+		return 0;
+	}
+	s->record.python_minor = interpreter->layout.minor;
+	state = python_thread_find(interpreter);
+	if (!state)
+		return 0;
+	s->python.window = 0;
+	s->python.is_sub = 0;
+	s->python.base = code_base(s->record.exec_gen);
+	s->python.watch = code_watch_of(interpreter);
+	end = python_thread_take(s, interpreter, state);
+	node = s->python.last;
+	s->python.last = 0;
+	if (end == STACK_END_COMPLETE) {
+		end = python_frames(s, interpreter);
+		if (interpreter->layout.thread_run)
+			python_runs(s, interpreter, node);
+	}
+	s->record.python_end = end;
+	return 0;
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The stack of a call that becomes a record: made when the call returns, sent if no equal one was sent before.
+ *
+ * The number of a stack is a hash of all that distinguishes it. A stack without the rules for it has a number of its
+ * own, and brings the memory of the stack: the daemon unwinds it, and fills in the rules. Between two readings of the
+ * ring each process may send STACK_COPIES_BYTES of such memory, and each user three quarters of the ring.
+ */
+#pragma once
+
+#include "entry.h"
+#include "python.h"
+#include "shares.h"
+#include "unwind.h"
+
+#define STACK_RING_BYTES (4u << 20)
+#define STACK_COPIES_BYTES (STACK_RING_BYTES / 4)
+#define STACK_SHARE_BYTES (STACK_RING_BYTES / 4 * 3)
+#define STACK_WAKE_BYTES (STACK_RING_BYTES / 8) /* of unread stacks: the daemon is woken, once */
+#define STACKS_SEEN 32768
+
+/* Stacks that were sent. One that is evicted is sent again. */
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, STACKS_SEEN);
+	__type(key, struct stack_key);
+	__type(value, __u32);
+} stacks_seen SEC(".maps");
+
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, STACK_RING_BYTES);
+} stacks SEC(".maps");
+
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, STACK_SCRATCHES_PER_CPU); /* times the number of CPUs, set at load */
+	__type(key, __u32);
+	__type(value, struct stack_scratch);
+} stack_scratches SEC(".maps");
+
+SHARED struct stack_budget stack_budgets[USER_SHARES] = {};	   /* by share of the user */
+SHARED struct stack_budget stack_copy_budgets[PROCESS_SLOTS] = {}; /* copies, by slot */
+SHARED __u32 stacks_woken = 0;	/* the daemon was woken and has not emptied the ring yet */
+SHARED __u64 stacks_unique = 0; /* number of stacks with a copy so far */
+
+static __always_inline struct stack_scratch *stack_scratch_take(void)
+{
+	__u32 i = bpf_get_smp_processor_id() * STACK_SCRATCHES_PER_CPU, end = i + STACK_SCRATCHES_PER_CPU;
+	struct stack_scratch *s;
+
+	for (; i < end; i++) {
+		s = bpf_map_lookup_elem(&stack_scratches, &i);
+		if (s && !__sync_val_compare_and_swap(&s->is_taken, 0, 1))
+			return s;
+	}
+	return NULL;
+}
+
+/* ---- begin ---- */
+
+struct stack_search {
+	__u64 end;
+};
+
+static long stack_found(struct task_struct *task, struct vm_area_struct *vma, struct stack_search *search)
+{
+	(void)task;
+	search->end = vma->vm_end;
+	return 0;
+}
+
+/* End of the stack that has this address: the thread's own, its alternate stack, another one; 0: not known. */
+VERIFIED_ALONE __u64 stack_top(struct thread_state *t, __u64 sp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_search search = {};
+
+	if (!t)
+		return 0;
+	if (!t->home_high)
+		home_find(t, task);
+	if (is_home(t, sp))
+		return t->home_high;
+	if (sp - task->sas_ss_sp < task->sas_ss_size)
+		return task->sas_ss_sp + task->sas_ss_size;
+	if (has_find_vma)
+		(void)bpf_find_vma(task, sp, stack_found, &search, 0);
+	return search.end;
+}
+
+/* Whether the mappings that the daemon knows are those of now. */
+static __always_inline bool stack_maps_hold(const struct stack_maps *maps, const struct stack_record *r)
+{
+	return maps->tag && maps->exec_gen == r->exec_gen && maps->loader_changes == r->loader_changes &&
+	       maps->exec_vm == r->exec_vm;
+}
+
+static __always_inline void stack_begin(struct stack_scratch *s, const struct thread_state *t, struct task_struct *task)
+{
+	const struct process_entry *entry = bpf_map_lookup_elem(&processes, &t->tgid);
+	struct stack_record *r = &s->record;
+
+	r->time_ns = bpf_ktime_get_ns();
+	r->tgid = t->tgid;
+	r->tid = t->tid;
+	r->uid = t->uid;
+	r->exec_gen = t->exec_gen;
+	r->slot = t->slot;
+	r->type = RECORD_STACK;
+	r->flags = 0;
+	r->share = 0;
+	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
+	r->exec_vm = task->mm ? task->mm->exec_vm : 0;
+	r->loader_changes = entry ? entry->loader_changes : 0;
+	r->n_memory = 0;
+	r->n_traps = 0;
+}
+
+static __always_inline void walk_begin(struct stack_scratch *s, struct thread_state *t, struct task_struct *task)
+{
+	struct stack_walk *w = &s->walk;
+	const struct stack_record *r = &s->record;
+	__u64 n_most;
+
+	w->at.ip = r->ip;
+	w->at.sp = r->sp;
+	w->at.frame_pointer = r->frame_pointer;
+	w->at.is_exact = 0;
+	w->hash = 0;
+	w->mapping_bytes = 0;
+	w->n_filled = 0;
+	w->has_frame_pointers = 0;
+	w->pass = READ_ONCE(unwind_pass);
+	w->trampoline = trampoline_address(task);
+	w->top = is_home(t, r->sp) ? t->home_high : stack_top(t, r->sp);
+	n_most = ((w->top + UNWIND_PAGE - 1) >> UNWIND_PAGE_SHIFT << UNWIND_PAGE_SHIFT) - r->sp;
+	w->n_most = w->top && n_most < STACK_COPY_MAX ? n_most : STACK_COPY_MAX;
+}
+
+/* ---- end ---- */
+
+/* Takes from a budget. Return: whether there was room. CPUs that ask at the same moment may exceed it. */
+static __always_inline bool stack_budget_take(struct stack_budget *budget, __u64 position, __u64 n_bytes, __u64 n_most)
+{
+	if (budget->position != position) {
+		budget->position = position;
+		budget->n_bytes = 0;
+	}
+	if (budget->n_bytes + n_bytes > n_most)
+		return false;
+	__sync_fetch_and_add(&budget->n_bytes, n_bytes);
+	return true;
+}
+
+static __always_inline __u64 stacks_wake_flags(const struct stack_record *r)
+{
+	if (r->n_memory)
+		return BPF_RB_FORCE_WAKEUP;
+	if (bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) < STACK_WAKE_BYTES) {
+		if (stacks_woken)
+			stacks_woken = 0;
+	} else if (!stacks_woken) {
+		stacks_woken = 1;
+		return BPF_RB_FORCE_WAKEUP;
+	}
+	return BPF_RB_NO_WAKEUP;
+}
+
+/* The call of this slot has no stack. */
+static __always_inline __u64 stack_lost(__u32 slot)
+{
+	__sync_fetch_and_add(&share_losses_of(slot)->stacks, 1);
+	return 0;
+}
+
+/* Return: 0; negative: there is no room */
+VERIFIED_ALONE int stack_send(struct stack_scratch *s)
+{
+	__u64 position = bpf_ringbuf_query(&stacks, BPF_RB_CONS_POS), n;
+	const struct process_slot *slot;
+	__u32 idx;
+
+	if (!s)
+		return -1;
+	idx = s->record.slot;
+	slot = bpf_map_lookup_elem(&slots, &idx);
+	n = s->record.n_memory;
+	keep(n);
+	if (!slot || n > STACK_COPY_MAX)
+		return -1;
+	if (n && !stack_budget_take(&stack_copy_budgets[idx & (PROCESS_SLOTS - 1)], position, n, STACK_COPIES_BYTES))
+		return -1;
+	n += sizeof(s->record);
+	if (!stack_budget_take(&stack_budgets[share_index(idx, slot)], position, n, STACK_SHARE_BYTES))
+		return -1;
+	return bpf_ringbuf_output(&stacks, &s->record, n, stacks_wake_flags(&s->record)) ? -1 : 0;
+}
+
+/* Brings the memory of the stack, for the daemon to unwind. */
+VERIFIED_ALONE int stack_copy(struct stack_scratch *s)
+{
+	__u64 n;
+
+	if (!s)
+		return 0;
+	n = s->walk.top ? s->walk.top - s->record.sp : STACK_COPY_MAX;
+	stack_fill(s, n);
+	if (n > s->walk.n_filled)
+		n = s->walk.n_filled;
+	s->record.n_memory = n;
+	if (n == STACK_COPY_MAX)
+		s->record.native_end = STACK_END_LARGE;
+	return 0;
+}
+
+/* Notes the return addresses that traps have replaced. */
+VERIFIED_ALONE int stack_traps(struct stack_scratch *s)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct uprobe_task *utask = task->utask;
+	struct return_instance *trap;
+	__u32 i;
+
+	if (!s || !utask)
+		return 0;
+	trap = utask->return_instances;
+	for (i = 0; i < STACK_TRAPS_MAX && trap; i++) {
+		s->record.traps[i].slot = trap->stack;
+		s->record.traps[i].address = trap->orig_ret_vaddr;
+		s->record.n_traps = i + 1;
+		trap = trap->next;
+	}
+	return 0;
+}
+
+/* A stack without the rules for it. Return: its number, 0: it was not sent */
+static __always_inline __u64 stack_unique(struct stack_scratch *s)
+{
+	s->record.id = STACK_ID_ONCE | __sync_fetch_and_add(&stacks_unique, 1);
+	stack_copy(s);
+	stack_traps(s);
+	(void)python_codes_send(s);
+	return stack_send(s) ? 0 : s->record.id;
+}
+
+/* A stack that may have been sent before. Return: as stack_unique() */
+static __always_inline __u64 stack_known(struct stack_scratch *s)
+{
+	struct stack_key key = { .tgid = s->record.tgid, .exec_gen = s->record.exec_gen };
+	__u32 seen = 1;
+	__u64 id;
+	int r;
+
+	id = stack_hash(s->walk.hash, s->python_hash);
+	id = stack_hash(id, (__u64)key.tgid << 32 | key.exec_gen);
+	id = stack_hash(id, (__u64)s->python_generation << 16 | s->record.native_end << 8 | s->record.python_end);
+	id &= STACK_ID_ONCE - 1;
+	s->record.id = key.id = id ? id : 1;
+	if (bpf_map_lookup_elem(&stacks_seen, &key))
+		return key.id;
+	r = python_codes_send(s);
+	if (stack_send(s))
+		return 0;
+	if (!r)
+		(void)bpf_map_update_elem(&stacks_seen, &key, &seen, BPF_ANY);
+	return key.id;
+}
+
+/**
+ * stack_take() - the stack of a call that returned
+ * @index: its frame
+ * @ip, @sp, @frame_pointer: registers after the return
+ * Return: the number of the stack, which is on the ring or was before; 0: it is lost
+ */
+VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u32 index, __u64 ip, __u64 sp, __u64 frame_pointer)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct stack_maps *maps;
+	struct stack_scratch *s;
+	__u64 id;
+
+	if (!t || index >= CALL_DEPTH_MAX)
+		return 0;
+	s = stack_scratch_take();
+	if (!s)
+		return stack_lost(t->slot);
+	stack_begin(s, t, task);
+	s->record.ip = ip;
+	s->record.sp = sp;
+	s->record.frame_pointer = frame_pointer;
+	s->record.native[0].ip = t->frames[index].ip;
+	s->record.native[0].cfa = sp;
+	walk_begin(s, t, task);
+	s->walk.hash = stack_hash(0, s->record.native[0].ip);
+	maps = bpf_map_lookup_elem(&stack_maps, &t->tgid);
+	if (maps && !stack_maps_hold(maps, &s->record))
+		maps = NULL;
+	s->record.tag = maps ? maps->tag : 0;
+	native_walk(s, maps);
+	python_walk(s);
+	id = s->record.native_end == STACK_END_RULE ? stack_unique(s) : stack_known(s);
+	barrier();
+	WRITE_ONCE(s->is_taken, 0);
+	return id ? id : stack_lost(t->slot);
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The buffer in which the stack of one call is made: the record, behind it the memory of the stack, and the state of
+ * the walk. Two for each CPU, taken by compare-and-swap: on some kernels a program can be preempted by another one.
+ */
+#pragma once
+
+#include "maps.h"
+#include "python_scratch.h"
+#include "stack_record.h"
+
+#define STACK_READ_MAX 16384u /* bytes of one read of stack memory, after the first one */
+
+/* The walk of the native frames. */
+struct stack_walk {
+	struct unwind_registers at; /* of the frame that the next step leaves */
+	__u64 hash;		    /* of the addresses so far */
+	__u64 top;		    /* end of the stack; 0: not known */
+	__u64 trampoline;	    /* address that probes put in place of return addresses; 0: none */
+	__u64 mapping_start;	    /* the mapping found last, as the next two */
+	__u64 mapping_bytes;
+	__u32 mapping_page;
+	__u32 n_most;		  /* bytes of the stack above record.sp that may be read into `memory` */
+	__u32 n_filled;		  /* bytes of `memory` that were read, from record.sp on: a multiple of 8 */
+	__u64 word;		  /* result of stack_reach() */
+	__u32 pass;		  /* number of the reset of the rules, at the start of the walk */
+	__u32 has_frame_pointers; /* a frame was found by the frame pointer alone */
+};
+
+struct stack_scratch {
+	__u32 is_taken;
+	__u32 python_generation; /* set by python_walk(), as the next: differs after code objects were replaced */
+	__u64 python_hash;	 /* of all code objects and instructions: stack_hash() */
+	struct stack_walk walk;
+	struct python_scratch python;
+	union {
+		struct stack_record record; /* header, registers and native frames are set before python_walk() */
+		struct {
+			__u8 head[sizeof(struct stack_record)];
+			__u8 memory[STACK_COPY_MAX + STACK_READ_MAX]; /* that of the record, and room that the verifier
+									 wants */
+		};
+	};
+};
+
+/* Adds a word to a hash; 0 is the hash of nothing. */
+static __always_inline __u64 stack_hash(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}

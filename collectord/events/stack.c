@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "events/stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/layer.h"
+
+struct stack *stack_new(uint32_t uid)
+{
+	static uint64_t last_number; /* the loop alone makes stacks */
+	struct stack *stack = calloc(1, sizeof(*stack));
+
+	if (!stack)
+		return NULL;
+	stack->n_references = 1;
+	stack->uid = uid;
+	stack->number = ++last_number;
+	stack->why = "";
+	return stack;
+}
+
+struct stack *stack_ref(struct stack *stack)
+{
+	stack->n_references++;
+	return stack;
+}
+
+struct stack *stack_unref(struct stack *stack)
+{
+	if (stack && --stack->n_references == 0) {
+		free(stack->frames);
+		free(stack);
+	}
+	return NULL;
+}
+
+/* The texts of a frame, in one order for all who walk them. */
+#define FRAME_TEXTS 4
+static void frame_texts(struct stack_frame *frame, const char **ret_texts[FRAME_TEXTS])
+{
+	ret_texts[0] = &frame->symbol;
+	ret_texts[1] = &frame->qualname;
+	ret_texts[2] = &frame->file;
+	ret_texts[3] = &frame->module;
+}
+
+int stack_name(struct stack *stack, const struct stack_frame *frames, size_t n_frames, bool is_complete,
+	       const char *why)
+{
+	size_t n_bytes = n_frames * sizeof(*frames);
+	const char **texts[FRAME_TEXTS];
+	char *at;
+
+	stack->is_ready = true;
+	for (size_t i = 0; i < n_frames; i++) {
+		struct stack_frame frame = frames[i];
+
+		frame_texts(&frame, texts);
+		for (size_t k = 0; k < FRAME_TEXTS; k++)
+			n_bytes += strlen(*texts[k]) + 1;
+	}
+	stack->frames = n_frames ? malloc(n_bytes) : NULL;
+	if (n_frames && !stack->frames) {
+		stack->why = "memory was short when its frames were named";
+		return -ENOMEM;
+	}
+	stack->n_bytes = n_bytes;
+	stack->n_frames = n_frames;
+	stack->is_complete = is_complete;
+	stack->why = why;
+	at = (char *)(stack->frames + n_frames);
+	for (size_t i = 0; i < n_frames; i++) {
+		stack->frames[i] = frames[i];
+		frame_texts(&stack->frames[i], texts);
+		for (size_t k = 0; k < FRAME_TEXTS; k++) {
+			size_t n = strlen(*texts[k]) + 1;
+
+			memcpy(at, *texts[k], n);
+			*texts[k] = at;
+			at += n;
+		}
+	}
+	return 0;
+}
+
+size_t stack_bytes(const struct stack *stack)
+{
+	return stack->n_bytes;
+}
+
+static bool is_of_traced_library(const struct stack_frame *frame)
+{
+	const char *slash = strrchr(frame->module, '/');
+
+	return layer_names_library(slash ? slash + 1 : frame->module);
+}
+
+const struct stack_frame *stack_site(const struct stack *stack)
+{
+	const struct stack_frame *native = NULL;
+
+	for (size_t i = 0; stack->is_ready && i < stack->n_frames; i++) {
+		const struct stack_frame *frame = &stack->frames[i];
+
+		if (frame->is_python)
+			return frame;
+		if (!native && frame->symbol[0] && !is_of_traced_library(frame))
+			native = frame;
+	}
+	return native;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "stacks"
+#include "stacks/process_stacks.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "clock.h"
+#include "events/stack.h"
+#include "probes/probe_stacks.h"
+#include "procs/procfs.h"
+#include "stacks/id_map.h"
+#include "stacks/process_maps.h"
+#include "stacks/stack_file.h"
+
+#define PROCESS_BUCKETS 1024
+#define GONE_NS (3 * NSEC_PER_SEC)
+/* Minimum time between two readings of the mappings of one process; a guess: a reading takes about a millisecond. */
+#define MAPS_PERIOD_NS 5000000ull
+#define MAPS_KEPT 4 /* lists of one process: records on the ring may be older than the newest */
+
+struct stacked {
+	struct stacked *next; /* in its bucket */
+	uint32_t tgid, exec_gen, uid;
+	uint64_t gone_ns; /* 0: it runs */
+	uint64_t maps_read_ns;
+	struct process_maps *maps[MAPS_KEPT]; /* newest first */
+	struct id_map stacks;		      /* references */
+};
+
+struct process_stacks {
+	struct stack_files *files;
+	struct probe_set *probes;
+	int proc_fd;
+	struct stacked *buckets[PROCESS_BUCKETS];
+	size_t n; /* stacks of all */
+	bool is_full_told;
+};
+
+int process_stacks_new(struct stack_files *files, struct probe_set *probes, struct process_stacks **ret_processes)
+{
+	struct process_stacks *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->files = files;
+	p->probes = probes;
+	p->proc_fd = procfs_open();
+	if (p->proc_fd < 0) {
+		int r = p->proc_fd;
+
+		free(p);
+		return r;
+	}
+	*ret_processes = p;
+	return 0;
+}
+
+static void id_stack_drop(uint64_t id, void *value, void *data)
+{
+	(void)id;
+	(void)data;
+	(void)stack_unref(value);
+}
+
+static void stacked_free(struct process_stacks *p, struct stacked *process)
+{
+	p->n -= process->stacks.n;
+	id_map_each(&process->stacks, id_stack_drop, NULL);
+	id_map_done(&process->stacks);
+	for (size_t i = 0; i < MAPS_KEPT; i++)
+		process_maps_unref(process->maps[i]);
+	free(process);
+}
+
+void process_stacks_free(struct process_stacks *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+		while (p->buckets[i]) {
+			struct stacked *process = p->buckets[i];
+
+			p->buckets[i] = process->next;
+			stacked_free(p, process);
+		}
+	}
+	closep(&p->proc_fd);
+	free(p);
+}
+
+static struct stacked *stacked_find(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen)
+{
+	for (struct stacked *process = p->buckets[tgid % PROCESS_BUCKETS]; process; process = process->next)
+		if (process->tgid == tgid && process->exec_gen == exec_gen)
+			return process;
+	return NULL;
+}
+
+static struct stacked *stacked_take(struct process_stacks *p, const struct stack_record *record)
+{
+	struct stacked *process = stacked_find(p, record->tgid, record->exec_gen);
+
+	if (process)
+		return process;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->tgid = record->tgid;
+	process->exec_gen = record->exec_gen;
+	process->uid = record->uid;
+	process->next = p->buckets[record->tgid % PROCESS_BUCKETS];
+	p->buckets[record->tgid % PROCESS_BUCKETS] = process;
+	return process;
+}
+
+/* ---- mappings ---- */
+
+static bool maps_hold(const struct process_maps *maps, const struct stack_record *record)
+{
+	return maps && maps->exec_gen == record->exec_gen && maps->loader_changes == record->loader_changes &&
+	       maps->exec_vm == record->exec_vm;
+}
+
+static struct process_maps *maps_of_tag(const struct stacked *process, uint32_t tag)
+{
+	for (size_t i = 0; i < MAPS_KEPT; i++)
+		if (process->maps[i] && process->maps[i]->tag == tag)
+			return process->maps[i];
+	return NULL;
+}
+
+static void maps_read(struct process_stacks *p, struct stacked *process)
+{
+	struct process_maps *maps;
+	struct stack_maps kernel;
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns - process->maps_read_ns < MAPS_PERIOD_NS || process->gone_ns)
+		return;
+	process->maps_read_ns = now_ns;
+	if (process_maps_read(p->files, p->proc_fd, process->tgid, process->uid, &maps) < 0)
+		return;
+	process_maps_unref(process->maps[MAPS_KEPT - 1]);
+	memmove(&process->maps[1], &process->maps[0], (MAPS_KEPT - 1) * sizeof(process->maps[0]));
+	process->maps[0] = maps;
+	if (maps->exec_gen != process->exec_gen)
+		return;
+	process_maps_to_kernel(maps, &kernel);
+	(void)probe_stacks_maps_put(p->probes, process->tgid, &kernel);
+}
+
+/* The list that the kernel half walked with, or, if it had none that holds, the one of the same moment. */
+static struct process_maps *maps_for(struct process_stacks *p, struct stacked *process,
+				     const struct stack_record *record)
+{
+	struct process_maps *maps = record->tag ? maps_of_tag(process, record->tag) : NULL;
+
+	if (maps && !record->n_memory)
+		return maps;
+	if (!maps_hold(process->maps[0], record))
+		maps_read(p, process);
+	return maps_hold(process->maps[0], record) ? process->maps[0] : NULL;
+}
+
+/* ---- stacks ---- */
+
+static size_t stacks_of_user(const struct process_stacks *p, uint32_t uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++)
+		for (const struct stacked *process = p->buckets[i]; process; process = process->next)
+			n += process->uid == uid ? process->stacks.n : 0;
+	return n;
+}
+
+/* Counted anew only where there is little room. */
+static bool stacks_have_room(struct process_stacks *p, uint32_t uid)
+{
+	bool has_room = p->n < STACKS_OF_USER_MAX || (p->n < STACKS_MAX && stacks_of_user(p, uid) < STACKS_OF_USER_MAX);
+
+	if (!has_room && !p->is_full_told)
+		(void)log_warning(0, "too many different stacks at once; some calls have none");
+	p->is_full_told = !has_room;
+	return has_room;
+}
+
+struct stack *process_stacks_note(struct process_stacks *p, const struct stack_record *record,
+				  struct process_maps **ret_maps)
+{
+	struct stacked *process = stacked_take(p, record);
+	struct process_maps *maps;
+	struct stack *stack;
+
+	if (!process || id_map_find(&process->stacks, record->id) || !stacks_have_room(p, record->uid))
+		return NULL;
+	stack = stack_new(record->uid);
+	if (!stack)
+		return NULL;
+	if (id_map_put(&process->stacks, record->id, stack) < 0) {
+		(void)stack_unref(stack);
+		return NULL;
+	}
+	p->n++;
+	maps = maps_for(p, process, record);
+	*ret_maps = maps ? process_maps_ref(maps) : NULL;
+	return stack;
+}
+
+struct stack *process_stacks_find(struct process_stacks *p, const struct call_record *call)
+{
+	struct stacked *process = call->stack ? stacked_find(p, call->tgid, call->exec_gen) : NULL;
+	struct stack *stack = process ? id_map_find(&process->stacks, call->stack) : NULL;
+
+	if (!stack)
+		return NULL;
+	/* The id of a copy is of this call alone. */
+	if (call->stack & STACK_ID_ONCE) {
+		id_map_remove(&process->stacks, call->stack);
+		p->n--;
+		return stack;
+	}
+	return stack_ref(stack);
+}
+
+void process_stacks_gone(struct process_stacks *p, uint32_t tgid)
+{
+	for (struct stacked *process = p->buckets[tgid % PROCESS_BUCKETS]; process; process = process->next)
+		if (process->tgid == tgid && !process->gone_ns)
+			process->gone_ns = clock_now_ns();
+}
+
+void process_stacks_second(struct process_stacks *p, uint64_t now_ns)
+{
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+		for (struct stacked **at = &p->buckets[i]; *at;) {
+			struct stacked *process = *at;
+
+			if (!process->gone_ns || now_ns - process->gone_ns < GONE_NS) {
+				at = &process->next;
+				continue;
+			}
+			*at = process->next;
+			stacked_free(p, process);
+		}
+	}
+}

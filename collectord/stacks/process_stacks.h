@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The stacks of each process by their id in the kernel half, and the mappings that hold for them.
+ *
+ * A process is kept some seconds after its end: records of its calls may still be on the ring.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/stack_record.h"
+
+struct probe_set;
+struct process_maps;
+struct process_stacks;
+struct stack;
+struct stack_files;
+
+/* Stacks of all processes, and of those of one user: the kernel half remembers fewer than that. */
+#define STACKS_MAX 131072
+#define STACKS_OF_USER_MAX (STACKS_MAX / 2)
+
+int process_stacks_new(struct stack_files *files, struct probe_set *probes, struct process_stacks **ret_processes);
+void process_stacks_free(struct process_stacks *processes);
+/**
+ * process_stacks_note() - enter a stack under its id
+ * @ret_maps: a reference to the mappings that hold for the record; NULL: not known
+ * Return: borrowed, a new stack; NULL: the id is known already, or there is no room
+ */
+struct stack *process_stacks_note(struct process_stacks *processes, const struct stack_record *record,
+				  struct process_maps **ret_maps);
+/** process_stacks_find() - Return: a reference to the stack of a call; NULL: none */
+struct stack *process_stacks_find(struct process_stacks *processes, const struct call_record *call);
+/** process_stacks_gone() - the process ended, or executes another program */
+void process_stacks_gone(struct process_stacks *processes, uint32_t tgid);
+/** process_stacks_second() - to be called once a second */
+void process_stacks_second(struct process_stacks *processes, uint64_t now_ns);

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "stacks"
+#include "stacks/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "children/child.h"
+#include "clock.h"
+#include "procs/procfs.h"
+#include "stacks/codes.h"
+#include "stacks/process_stacks.h"
+#include "stacks/stack_file.h"
+#include "stacks/work.h"
+
+#define WORK_BYTES_MAX (64u << 20) /* of records on their way; beyond, a stack is named with what is known at once */
+#define LOOK_MS 100		   /* how often stacks that wait too long are looked for */
+#define SECOND_LOOKS 10
+
+struct stacks {
+	struct stacks_events events;
+	struct child *parser, *namer;
+	struct stack_files *files;
+	struct codes *codes;
+	struct process_stacks *processes;
+	struct probe_set *probes;
+	struct work *works; /* newest first */
+	struct work *done;  /* ready, to be told */
+	size_t n_works, n_bytes;
+	uv_timer_t kick_timer; /* what is known now lets some works go on */
+	uv_timer_t look_timer;
+	uint32_t n_looks;
+	int n_handles; /* closing the last frees */
+	bool is_closing;
+};
+
+/* ---- works ---- */
+
+static void kick_fired(uv_timer_t *timer);
+
+static void kick(struct stacks *s)
+{
+	if (!s->is_closing && !uv_is_active((uv_handle_t *)&s->kick_timer))
+		(void)uv_timer_start(&s->kick_timer, kick_fired, 0, 0);
+}
+
+static void file_told(struct stack_file *file, void *data)
+{
+	(void)file;
+	kick(data);
+}
+
+static void code_told(void *data)
+{
+	kick(data);
+}
+
+/* @at: where the list has it */
+static void work_settle(struct stacks *s, struct work **at)
+{
+	struct work *work = *at;
+
+	work_finish(work);
+	*at = work->next;
+	work->next = s->done;
+	s->done = work;
+	s->n_works--;
+	s->n_bytes -= work->n_bytes;
+}
+
+static void done_tell(struct stacks *s)
+{
+	while (s->done) {
+		struct work *work = s->done;
+
+		s->done = work->next;
+		s->events.ready(work->stack, s->events.data);
+		work_free(work);
+	}
+}
+
+static void works_advance(struct stacks *s)
+{
+	for (struct work **at = &s->works; *at;) {
+		if (work_advance(*at))
+			work_settle(s, at);
+		else
+			at = &(*at)->next;
+	}
+	stack_files_pump(s->files, file_told, s);
+	done_tell(s);
+}
+
+static void kick_fired(uv_timer_t *timer)
+{
+	works_advance(timer->data);
+}
+
+static void look_fired(uv_timer_t *timer)
+{
+	struct stacks *s = timer->data;
+	uint64_t now_ns = clock_now_ns();
+
+	for (struct work **at = &s->works; *at;) {
+		if (now_ns - (*at)->since_ns > STACK_READY_NS)
+			work_settle(s, at);
+		else
+			at = &(*at)->next;
+	}
+	works_advance(s);
+	if (++s->n_looks % SECOND_LOOKS == 0) {
+		process_stacks_second(s->processes, now_ns);
+		stack_files_second(s->files, now_ns);
+		codes_second(s->codes, now_ns);
+	}
+}
+
+void stacks_finish(struct stacks *s)
+{
+	while (s->works)
+		work_settle(s, &s->works);
+	done_tell(s);
+}
+
+size_t stacks_waiting(const struct stacks *s)
+{
+	return s->n_works;
+}
+
+/* ---- records ---- */
+
+void stacks_take(struct stacks *s, const struct stack_record *record)
+{
+	struct process_maps *maps = NULL;
+	struct stack *stack = process_stacks_note(s->processes, record, &maps);
+	struct work *work;
+
+	if (!stack)
+		return;
+	work = work_new(record, stack, maps, s->codes);
+	process_maps_unref(maps);
+	if (!work) {
+		(void)stack_name(stack, NULL, 0, false, "memory was short when it was read");
+		return;
+	}
+	work->next = s->works;
+	s->works = work;
+	s->n_works++;
+	s->n_bytes += work->n_bytes;
+	if (s->n_bytes > WORK_BYTES_MAX)
+		work_settle(s, &s->works);
+	kick(s);
+}
+
+void stacks_take_code(struct stacks *s, const struct code_record *record)
+{
+	codes_take(s->codes, record);
+}
+
+struct stack *stacks_find(struct stacks *s, const struct call_record *call)
+{
+	return process_stacks_find(s->processes, call);
+}
+
+void stacks_exec(struct stacks *s, uint32_t tgid)
+{
+	process_stacks_gone(s->processes, tgid);
+}
+
+void stacks_exit(struct stacks *s, uint32_t tgid)
+{
+	process_stacks_gone(s->processes, tgid);
+	codes_exit(s->codes, tgid);
+}
+
+/* ---- opening and closing ---- */
+
+static void stacks_free(struct stacks *s)
+{
+	while (s->works) {
+		struct work *work = s->works;
+
+		s->works = work->next;
+		work_free(work);
+	}
+	process_stacks_free(s->processes);
+	codes_free(s->codes);
+	stack_files_free(s->files);
+	free(s);
+}
+
+static void stacks_handle_closed(uv_handle_t *handle)
+{
+	struct stacks *s = handle->data;
+
+	if (--s->n_handles == 0)
+		stacks_free(s);
+}
+
+void stacks_close(struct stacks *s)
+{
+	if (!s)
+		return;
+	s->is_closing = true;
+	child_close(s->parser); /* open questions end within */
+	child_close(s->namer);
+	uv_close((uv_handle_t *)&s->kick_timer, stacks_handle_closed);
+	uv_close((uv_handle_t *)&s->look_timer, stacks_handle_closed);
+}
+
+int stacks_open(uv_loop_t *loop, struct probe_set *probes, const struct stacks_events *events,
+		struct stacks **ret_stacks)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->events = *events;
+	s->probes = probes;
+	r = child_open(loop, "parser", &s->parser);
+	if (r == 0)
+		r = child_open(loop, "parser", &s->namer);
+	if (r == 0)
+		r = stack_files_new(s->parser, s->namer, probes, &s->files);
+	if (r == 0)
+		r = codes_new(s->namer, code_told, s, &s->codes);
+	if (r == 0)
+		r = process_stacks_new(s->files, probes, &s->processes);
+	if (r < 0) {
+		child_close(s->parser);
+		child_close(s->namer);
+		stacks_free(s);
+		return r;
+	}
+	(void)uv_timer_init(loop, &s->kick_timer);
+	(void)uv_timer_init(loop, &s->look_timer);
+	s->kick_timer.data = s->look_timer.data = s;
+	s->n_handles = 2;
+	(void)uv_timer_start(&s->look_timer, look_fired, LOOK_MS, LOOK_MS);
+	*ret_stacks = s;
+	return 0;
+}

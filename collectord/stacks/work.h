@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One stack on its way from a record to frames with names.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/stack_record.h"
+#include "events/stack.h"
+
+struct name;
+struct process_maps;
+struct python_code;
+struct codes;
+
+/* What a stack waits for. */
+enum work_state {
+	WORK_UNWINDS, /* rules of pages */
+	WORK_NAMES,   /* names of addresses and code objects */
+	WORK_DONE,
+};
+
+struct work {
+	struct work *next;
+	struct stack *stack; /* a reference */
+	struct process_maps *maps; /* a reference; NULL: the mappings were not known */
+	struct stack_record *record; /* a copy, with its memory while it is unwound */
+	size_t n_bytes;
+	struct python_code *codes[STACK_PYTHON_MAX]; /* references; NULL: not known */
+	struct name *names[STACK_NATIVE_MAX];	      /* borrowed from the files of `maps`; NULL: no name is to be had */
+	bool is_interrupted[STACK_NATIVE_MAX];	      /* the frame was interrupted by a signal: its ip is no return address */
+	uint64_t since_ns;
+	enum work_state state;
+};
+
+/**
+ * work_new() - begin with a record
+ * @maps: mappings that hold for the record, a reference is taken; NULL: not known
+ * Return: NULL without memory
+ */
+struct work *work_new(const struct stack_record *record, struct stack *stack, struct process_maps *maps,
+		      struct codes *codes);
+void work_free(struct work *work);
+/**
+ * work_advance() - go on as far as what is known allows; asks for what is missing (rules_want(), name_want())
+ * Return: whether it is done: work_finish() can give all that is to be had
+ */
+bool work_advance(struct work *work);
+/** work_finish() - name the stack with what is known; it is ready then */
+void work_finish(struct work *work);
