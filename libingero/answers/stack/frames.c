@@ -120,3 +120,13 @@ void stack_debug_append(const Ingero__V1__Event *event, const struct text_style 
 		text_line(out, style, TEXT_PLAIN, DEBUG_FIRST "  not complete%s%s", *stack->why ? ": " : "",
 			  stack->why);
 }
+
+Ingero__V1__Event stack_event(const Ingero__V1__EventBatch *batch, size_t i)
+{
+	Ingero__V1__Event event = *batch->events[i];
+
+	for (size_t k = 0; event.stack && k < batch->n_stacks; k++)
+		if (batch->stacks[k]->id == batch->events[i]->stack->id)
+			event.stack = batch->stacks[k];
+	return event;
+}

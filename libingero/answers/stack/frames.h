@@ -6,6 +6,11 @@
 #include "libingero/render/text.h"
 
 /**
+ * stack_event() - an event of a batch, with the frames of its stack, which the batch has once for all its events
+ * Return: a copy that borrows from the batch
+ */
+Ingero__V1__Event stack_event(const Ingero__V1__EventBatch *batch, size_t i);
+/**
  * stack_frame_append() - append "[Python] train.py:8 in train_step()" or "cublasSgemm_v2+0xa6 (libcublas.so.12)"
  * @has_native_mark: "[Native] " stands before native frames
  * @room: maximum columns; a path loses its first directories, a symbol its end

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libingero/answers/trace/json.h"
 
+#include "libingero/answers/stack/frames.h"
 #include "libingero/render/pb_json.h"
 
 static int events_append(struct buf *out, const Ingero__V1__EventBatch *batch)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < batch->n_events && r == 0; i++)
-		r = pb_json_line(out, "event", &batch->events[i]->base, NULL);
+	for (size_t i = 0; i < batch->n_events && r == 0; i++) {
+		const Ingero__V1__Event event = stack_event(batch, i);
+
+		r = pb_json_line(out, "event", &event.base, NULL);
+	}
 	return r;
 }
 
