@@ -10,12 +10,9 @@
 
 #include "entry.h"
 #include "python.h"
-#include "shares.h"
+#include "stack_ring.h"
 #include "unwind.h"
 
-#define STACK_COPIES_BYTES (STACK_RING_BYTES / 4)
-#define STACK_SHARE_BYTES (STACK_RING_BYTES / 4 * 3)
-#define STACK_WAKE_BYTES (STACK_RING_BYTES / 8) /* of unread stacks: the daemon is woken, once */
 #define STACKS_SEEN 32768
 
 /* Stacks that were sent. One that is evicted is sent again. */
@@ -33,9 +30,7 @@ SHARED struct {
 	__type(value, struct stack_scratch);
 } stack_scratches SEC(".maps");
 
-SHARED struct stack_budget stack_budgets[USER_SHARES] = {};	   /* by share of the user */
 SHARED struct stack_budget stack_copy_budgets[PROCESS_SLOTS] = {}; /* copies, by slot */
-SHARED __u32 stacks_woken = 0;	/* the daemon was woken and has not emptied the ring yet */
 SHARED __u64 stacks_unique = 0; /* number of stacks with a copy so far */
 
 static __always_inline struct stack_scratch *stack_scratch_take(void)
@@ -134,33 +129,6 @@ static __always_inline void walk_begin(struct stack_scratch *s, struct thread_st
 
 /* ---- end ---- */
 
-/* Takes from a budget. Return: whether there was room. CPUs that ask at the same moment may exceed it. */
-static __always_inline bool stack_budget_take(struct stack_budget *budget, __u64 position, __u64 n_bytes, __u64 n_most)
-{
-	if (budget->position != position) {
-		budget->position = position;
-		budget->n_bytes = 0;
-	}
-	if (budget->n_bytes + n_bytes > n_most)
-		return false;
-	__sync_fetch_and_add(&budget->n_bytes, n_bytes);
-	return true;
-}
-
-static __always_inline __u64 stacks_wake_flags(const struct stack_record *r)
-{
-	if (r->n_memory)
-		return BPF_RB_FORCE_WAKEUP;
-	if (bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) < STACK_WAKE_BYTES) {
-		if (stacks_woken)
-			stacks_woken = 0;
-	} else if (!stacks_woken) {
-		stacks_woken = 1;
-		return BPF_RB_FORCE_WAKEUP;
-	}
-	return BPF_RB_NO_WAKEUP;
-}
-
 /* The call of this slot has no stack. */
 static __always_inline __u64 stack_lost(__u32 slot)
 {
@@ -188,7 +156,7 @@ VERIFIED_ALONE int stack_send(struct stack_scratch *s)
 	n += sizeof(s->record);
 	if (!stack_budget_take(&stack_budgets[share_index(idx, slot)], position, n, STACK_SHARE_BYTES))
 		return -1;
-	return bpf_ringbuf_output(&stacks, &s->record, n, stacks_wake_flags(&s->record)) ? -1 : 0;
+	return bpf_ringbuf_output(&stacks, &s->record, n, stacks_wake_flags(s->record.n_memory != 0)) ? -1 : 0;
 }
 
 /* Brings the memory of the stack, for the daemon to unwind. */

@@ -9,6 +9,7 @@
 
 #include "libingero/answers/libraries.h"
 #include "libingero/answers/stack/frames.h"
+#include "libingero/answers/stack/join.h"
 #include "cli/terminal.h"
 #include "libingero/answers/trace/json.h"
 #include "cli/trace/screen.h"
@@ -179,11 +180,9 @@ static void stacks_show(struct trace_show *s, const Ingero__V1__EventBatch *batc
 	struct text_style style = output_style(STDERR_FILENO, s->no_color);
 
 	err.wake_fd = s->out.wake_fd;
-	for (size_t i = 0; i < batch->n_events; i++) {
-		const Ingero__V1__Event event = stack_event(batch, i);
-
-		stack_debug_append(&event, &style, &err.buf);
-	}
+	for (size_t i = 0; i < batch->n_events; i++)
+		stack_debug_append(batch->events[i], stack_of_event(batch->events[i], batch->stacks, batch->n_stacks),
+				   &style, &err.buf);
 	(void)output_flush(&err);
 }
 

@@ -113,6 +113,7 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 		(void)bpf_program__set_expected_attach_type(bpf->progs.loader_changed, multi);
 		(void)bpf_program__set_expected_attach_type(bpf->progs.collection_begin, multi);
 		(void)bpf_program__set_expected_attach_type(bpf->progs.collection_end, multi);
+		(void)bpf_program__set_expected_attach_type(bpf->progs.code_freed, multi);
 	}
 	r = ingero__load(bpf);
 	if (r < 0) {

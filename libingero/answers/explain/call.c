@@ -114,3 +114,16 @@ void explain_call_append(const Ingero__V1__Event *call, const struct text_style 
 	if (call->stack)
 		stack_lines_append(call->stack, style, out);
 }
+
+void explain_examples_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style, struct buf *out)
+{
+	for (size_t i = 0; i < reply->n_examples; i++) {
+		const Ingero__V1__Event *call = reply->examples[i];
+
+		if (!call->stack || !call->stack->n_frames)
+			continue;
+		text_line(out, style, TEXT_PLAIN, "  example  %s, %s", call->id, units_ns(call->duration_ns, 0).text);
+		stack_lines_append(call->stack, style, out);
+		return;
+	}
+}

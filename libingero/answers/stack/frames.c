@@ -99,10 +99,9 @@ void stack_lines_append(const Ingero__V1__Stack *stack, const struct text_style 
 	out->failed |= text.failed;
 }
 
-void stack_debug_append(const Ingero__V1__Event *event, const struct text_style *style, struct buf *out)
+void stack_debug_append(const Ingero__V1__Event *event, const Ingero__V1__Stack *stack, const struct text_style *style,
+			struct buf *out)
 {
-	const Ingero__V1__Stack *stack = event->stack;
-
 	if (!stack)
 		return;
 	text_line(out, style, TEXT_PLAIN, DEBUG_FIRST "stack trace for %s (PID %u, TID %u, %s):", event->op, event->pid,
@@ -119,14 +118,4 @@ void stack_debug_append(const Ingero__V1__Event *event, const struct text_style 
 	if (!stack->is_complete)
 		text_line(out, style, TEXT_PLAIN, DEBUG_FIRST "  not complete%s%s", *stack->why ? ": " : "",
 			  stack->why);
-}
-
-Ingero__V1__Event stack_event(const Ingero__V1__EventBatch *batch, size_t i)
-{
-	Ingero__V1__Event event = *batch->events[i];
-
-	for (size_t k = 0; event.stack && k < batch->n_stacks; k++)
-		if (batch->stacks[k]->id == batch->events[i]->stack->id)
-			event.stack = batch->stacks[k];
-	return event;
 }

@@ -6,11 +6,6 @@
 #include "libingero/render/text.h"
 
 /**
- * stack_event() - an event of a batch, with the frames of its stack, which the batch has once for all its events
- * Return: a copy that borrows from the batch
- */
-Ingero__V1__Event stack_event(const Ingero__V1__EventBatch *batch, size_t i);
-/**
  * stack_frame_append() - append "[Python] train.py:8 in train_step()" or "cublasSgemm_v2+0xa6 (libcublas.so.12)"
  * @has_native_mark: "[Native] " stands before native frames
  * @room: maximum columns; a path loses its first directories, a symbol its end
@@ -19,5 +14,6 @@ void stack_frame_append(const Ingero__V1__StackFrame *frame, bool has_native_mar
 			unsigned int room, struct buf *out);
 /** stack_lines_append() - append a line for each frame, and why the stack is not complete, as a part of `explain ID` */
 void stack_lines_append(const Ingero__V1__Stack *stack, const struct text_style *style, struct buf *out);
-/** stack_debug_append() - append the lines of `trace --debug` for a call; nothing for one without a stack */
-void stack_debug_append(const Ingero__V1__Event *event, const struct text_style *style, struct buf *out);
+/** stack_debug_append() - append the lines of `trace --debug` for a call. @stack: its own; NULL: nothing is appended */
+void stack_debug_append(const Ingero__V1__Event *event, const Ingero__V1__Stack *stack, const struct text_style *style,
+			struct buf *out);

@@ -20,8 +20,7 @@ static void text_member_append(struct buf *out, const char *key, const char *tex
 	json_text_add(out, text);
 }
 
-/* The place as a site of findings has it. */
-static void from_append(const struct stack_place *place, struct buf *out)
+void stack_place_json(const struct stack_place *place, struct buf *out)
 {
 	Ingero__V1__Site site = INGERO__V1__SITE__INIT;
 	CLEANUP(buf_done) struct buf func = BUF_INIT;
@@ -30,11 +29,16 @@ static void from_append(const struct stack_place *place, struct buf *out)
 	site.file = (char *)(uintptr_t)place->file; /* the message borrows it, and the function */
 	site.func = (char *)(uintptr_t)buf_text(&func);
 	site.line = place->line;
-	(void)buf_append_text(out, ",\"from\":");
 	stack_json_site(out, &site);
+	out->failed |= func.failed;
+}
+
+static void from_append(const struct stack_place *place, struct buf *out)
+{
+	(void)buf_append_text(out, ",\"from\":");
+	stack_place_json(place, out);
 	if (*place->module)
 		text_member_append(out, "module", place->module);
-	out->failed |= func.failed;
 }
 
 static void site_pids_append(const struct stack_site *site, struct buf *out)
@@ -62,7 +66,7 @@ static void blame_json_append(const struct blame_view *blame, struct buf *out)
 	(void)buf_append_text(out, "}");
 }
 
-static void site_json_append(const struct stack_site *site, struct buf *out)
+static void site_json_append(const struct stack_site *site, enum stack_by by, struct buf *out)
 {
 	(void)buf_append_text(out, "{\"op\":");
 	json_text_add(out, site->most->op);
@@ -81,6 +85,8 @@ static void site_json_append(const struct stack_site *site, struct buf *out)
 	count_member_append(out, "counted", site->counted);
 	count_member_append(out, "counted_ns", site->counted_ns);
 	(void)buf_printf(out, ",\"is_estimate\":%s", site->is_estimate ? "true" : "false");
+	if (by == STACK_BY_STACK && site->most->node_told_case)
+		text_member_append(out, "node", site->most->node);
 	if (site->has_place) {
 		from_append(&site->place, out);
 		(void)buf_append_text(out, ",");
@@ -102,7 +108,7 @@ int stack_json_append(const struct stack_question *q, const struct stack_rows *r
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			(void)buf_append_text(out, ",");
-		site_json_append(&sites->sites.items[i], out);
+		site_json_append(&sites->sites.items[i], q->by, out);
 	}
 	(void)buf_append_text(out, "]");
 	count_member_append(out, "more_sites", sites->sites.n - n);

@@ -32,18 +32,33 @@ struct stack_place stack_place_of(const Ingero__V1__StackFrame *frame)
 	return place;
 }
 
+/* The innermost native frame that is not of a traced library: with a name, if one has it. */
+static const Ingero__V1__StackFrame *native_find(const Ingero__V1__Stack *stack)
+{
+	const Ingero__V1__StackFrame *first = NULL;
+
+	for (size_t i = 1; i < stack->n_frames; i++) {
+		const Ingero__V1__StackFrame *frame = stack->frames[i];
+
+		if (frame->is_python || layer_names_library(text_file_name(frame->module)))
+			continue;
+		if (*frame->symbol)
+			return frame;
+		first = first ? first : frame;
+	}
+	return first;
+}
+
 bool stack_place_find(const Ingero__V1__Stack *stack, struct stack_place *ret)
 {
 	const Ingero__V1__StackFrame *found = NULL;
 
 	if (!stack || !stack->n_frames)
 		return false;
-	for (size_t i = 0; i < stack->n_frames && (!found || !found->is_python); i++) {
-		const Ingero__V1__StackFrame *frame = stack->frames[i];
-
-		if (frame->is_python || (!found && !layer_names_library(text_file_name(frame->module)) && i > 0))
-			found = frame;
-	}
+	for (size_t i = 0; i < stack->n_frames && !found; i++)
+		found = stack->frames[i]->is_python ? stack->frames[i] : NULL;
+	if (!found)
+		found = native_find(stack);
 	*ret = stack_place_of(found ? found : stack->frames[0]);
 	return true;
 }

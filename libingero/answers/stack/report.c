@@ -206,6 +206,9 @@ static void stack_footer_append(const struct stack_question *q, const struct sta
 		(void)buf_printf(&text, "%s%s with a stack that is not complete; 'ingero explain ID' says why",
 				 text.n ? ", " : "",
 				 units_things(end->incomplete, "recorded call", "recorded calls").text);
+	if (end->merged)
+		(void)buf_printf(&text, "%s%s counted without theirs: the window has more than 65 536 stacks",
+				 text.n ? ", " : "", units_things(end->merged, "recorded call", "recorded calls").text);
 	if (text.n)
 		text_paragraph(out, style, "", buf_text(&text));
 	out->failed |= text.failed;

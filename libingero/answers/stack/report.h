@@ -34,6 +34,8 @@ void stack_nothing_append(const struct stack_question *question, const struct st
 /** stack_report_append() - append the table. Return: 0 or -ENOMEM */
 int stack_report_append(const struct stack_question *question, const struct stack_rows *rows,
 			const struct stack_sites *sites, const struct text_style *style, struct buf *out);
+/** stack_place_json() - append a place as a site of findings: {"file", "func", "line"}, without what is not known */
+void stack_place_json(const struct stack_place *place, struct buf *out);
 /** stack_json_append() - append one line, docs/schema/stacks.schema.json. Return: 0 or -ENOMEM */
 int stack_json_append(const struct stack_question *question, const struct stack_rows *rows,
 		      const struct stack_sites *sites, struct buf *out);

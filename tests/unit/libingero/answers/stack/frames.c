@@ -41,16 +41,22 @@ static void python_far_out(void)
 	made_python(&made, "/home/alice/train.py", 8, "run");
 }
 
-static void stripped(void)
+static void no_symbol(void)
 {
 	native();
 	made.frames[2].symbol = TEXT("");
 }
 
+static void stripped(void)
+{
+	no_symbol();
+	made.frames[3].symbol = TEXT("");
+}
+
 static void nothing_known(void)
 {
-	native();
-	made.frames[2].symbol = made.frames[2].module = TEXT("");
+	stripped();
+	made.frames[2].module = TEXT("");
 }
 
 static void library_alone(void)
@@ -80,7 +86,8 @@ static const struct {
 	{ "native: the first that is of no CUDA library", native, "step(int*) (train)" },
 	{ "native, with its source", native_with_line, "train.cu:31 in step(int*)" },
 	{ "Python before native", python_far_out, "train.py:8 in run" },
-	{ "no symbol", stripped, "(train)" },
+	{ "no symbol: the next that has one", no_symbol, "main (train)" },
+	{ "nothing has a symbol", stripped, "(train)" },
 	{ "neither symbol nor library", nothing_known, "an unknown place" },
 	{ "nothing but CUDA's own: the function called", library_alone, "cuLaunchKernel (libcuda.so.1)" },
 	{ "no offset", no_offset, "operator+0x (train)" },
@@ -148,15 +155,14 @@ static void debug_test(void)
 	event.op = TEXT("cudaStreamSynchronize");
 	event.pid = 11435;
 	event.tid = 11436;
-	stack_debug_append(&event, &plain, &out);
+	stack_debug_append(&event, NULL, &plain, &out);
 	CHECK_INT_EQ("no stack, no line", out.n, 0);
 	made_stack_python(&made, 1, "train.py", 8);
 	made.frames[1].symbol = TEXT("");
 	made.stack.n_frames = 3;
 	made.stack.is_complete = 0;
 	made.stack.why = TEXT("no rule describes this code");
-	event.stack = &made.stack;
-	stack_debug_append(&event, &plain, &out);
+	stack_debug_append(&event, &made.stack, &plain, &out);
 	CHECK_STR_EQ("as Ingero writes it", buf_text(&out),
 		     "[DEBUG] stack trace for cudaStreamSynchronize (PID 11435, TID 11436, 3 frames):\n"
 		     "[DEBUG]   [0] cudaStreamSynchronize (libcudart.so.12)\n"
