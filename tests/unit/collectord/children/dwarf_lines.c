@@ -125,6 +125,7 @@ static const struct {
 	{ .file = "named_4.so" },
 	{ .file = "named_5.so" },
 	{ .file = "named_64.so", .told = "named_5.so" },
+	{ .file = "named_dropped.so", .told = "named_5.so" },
 	{ .file = "named_zlib.so" },
 	{ .file = "named_zstd.so", .told = "named_5.so", .is_optional = true },
 	{ .file = "named_debug.so" },

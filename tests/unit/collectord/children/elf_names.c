@@ -76,7 +76,7 @@ static void name_check(const char *path, const struct listing *listing, uint64_t
 		return;
 	is_ok = want == (got->symbol[0] ? got->address - got->offset : 0) && (got->address == address || !got->address);
 	if (is_ok && want && !is_cut)
-		is_ok = listing_names(listing, want, got->symbol);
+		is_ok = listing_names(listing, want, address, got->symbol);
 	CHECK(path, is_ok);
 	if (!is_ok && n_told++ < 10)
 		fprintf(stderr, "%s: %" PRIx64 " is '%s' + %" PRIx64 ", want the function at %" PRIx64 "\n", path,
@@ -169,6 +169,8 @@ static const struct {
 	{ "part_of.constprop.12", 0, "part_of", 0, "" },
 	{ "part_of.lto_priv.3", 0, "part_of", 0, "" },
 	{ "part_of.llvm.1234567", 0, "part_of", 0, "" },
+	{ "not_void.cold", 0, "not_void", 0, "" },
+	{ "not_void.cold", 2, "not_void", 2, "" },
 	{ "dotted.name", 0, "dotted.name", 0, "" },
 	{ "dotted.part", 0, "dotted.part", 0, "" },
 	{ "_RNvNtC7mycrate3foo3bar", 0, "mycrate::foo::bar", 0, "mycrate::foo::bar" },
