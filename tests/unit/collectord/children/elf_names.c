@@ -431,6 +431,36 @@ static void kept_check(void)
 	listing_done(&listing);
 }
 
+/* A file that was written to: the same inode and size, another change. */
+static void changed_check(void)
+{
+	struct listing listing = { .functions = { NULL } };
+	CLEANUP(closep) int fd = -1;
+	CLEANUP(closep) int other = -1;
+	size_t n, n_other;
+	char path[64];
+	uint64_t at;
+
+	listing_read(&listing, "named_none.so", /* is_dynamic= */ false);
+	fd = copy_in_memory("named_none.so", &n);
+	other = copy_in_memory("named_stripped.so", &n_other);
+	at = listing_find(&listing, "sample_local");
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)names_ask(path, 1, &at, 1, /* is_address= */ true, named);
+	CHECK_STR_EQ("before", named[0].symbol, "sample_local");
+	for (size_t i = 0; i < n; i++) {
+		uint8_t byte = 0;
+
+		if (i < n_other && pread(other, &byte, 1, (off_t)i) != 1)
+			abort();
+		if (pwrite(fd, &byte, 1, (off_t)i) != 1)
+			abort();
+	}
+	(void)names_ask(path, 2, &at, 1, /* is_address= */ true, named);
+	CHECK_STR_EQ("after", named[0].symbol, "");
+	listing_done(&listing);
+}
+
 /* More text than an answer has room for: the rest is asked for again. */
 static void full_answer_check(void)
 {
@@ -613,6 +643,7 @@ int main(int argc, char **argv)
 	files_check();
 	offsets_check();
 	kept_check();
+	changed_check();
 	full_answer_check();
 	bytes_check("named_none.so");
 	bytes_check("named_mini.so");
