@@ -9,6 +9,7 @@
 
 #include "archive/read/read.h"
 #include "base/cleanup.h"
+#include "detect/finding.h"
 #include "events/op.h"
 #include "events/stack.h"
 #include "tests/support/check.h"
@@ -471,6 +472,56 @@ static void full_test(void)
 	tale_done(&t);
 }
 
+/* ---- findings ---- */
+
+static int finding_tell(const Ingero__V1__Finding *finding, void *data)
+{
+	char *text = data;
+
+	(void)snprintf(text + strlen(text), 128 - strlen(text), "%s:%u %s;", finding->from ? finding->from->file : "-",
+		       finding->from ? finding->from->line : 0, finding->from ? finding->from->func : "-");
+	return 0;
+}
+
+/* A finding is read with the line that it was stored with; of one that has none, none is told. */
+static void findings_test(void)
+{
+	static const struct {
+		const char *name;
+		struct finding_site from;
+		const char *want;
+	} cases[] = {
+		{ "a line", { "train.py", "forward", 142 }, "train.py:142 forward;" },
+		{ "a function alone", { "", "main", 0 }, ":0 main;" },
+		{ "a line of nothing", { "", "", 7 }, "-:0 -;" },
+		{ "not known", { "", "", 0 }, "-:0 -;" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(closep_db) sqlite3 *db = NULL;
+		CLEANUP(reader_closep) struct store_reader *reader = NULL;
+		const struct read_scope scope = { .uid = ALICE };
+		struct finding finding = { .id = 7,
+					   .kind = "cpu_contention",
+					   .severity = FINDING_HIGH,
+					   .process = { .start_boot_ns = 7, .tgid = 5, .uid = ALICE },
+					   .start_ns = WORLD_FIRST_NS,
+					   .cause = { .kind = "cpu_contention" },
+					   .from = cases[i].from };
+		struct tale t = { .store = NULL };
+		char why[READ_WHY_BYTES], told[128] = "";
+
+		tale_tell(&t, "");
+		store_finding(t.store, &finding);
+		tick_and_commit(&t, NSEC_PER_SEC);
+		CHECK_INT_EQ(cases[i].name, sqlite3_open_v2(t.world.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+		CHECK_INT_EQ(cases[i].name, store_reader_open(db, &scope, why, &reader), 0);
+		CHECK_INT_EQ(cases[i].name, store_reader_findings(reader, 0, 0, finding_tell, told), 0);
+		CHECK_STR_EQ(cases[i].name, told, cases[i].want);
+		tale_done(&t);
+	}
+}
+
 /* ---- sizes ---- */
 
 #define BYTES_MOST 16 /* of a recorded call, with its stack */
@@ -544,6 +595,7 @@ int main(void)
 	kept_test();
 	next_run_test();
 	full_test();
+	findings_test();
 	bytes_test();
 	return check_result();
 }
