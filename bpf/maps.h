@@ -463,9 +463,10 @@ SHARED struct {
 	__uint(max_entries, 1 << 20);
 } calls SEC(".maps");
 
+#define STACK_RING_BYTES (4u << 20)
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
+	__uint(max_entries, STACK_RING_BYTES);
 } stacks SEC(".maps");
 
 SHARED struct {

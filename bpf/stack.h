@@ -13,7 +13,6 @@
 #include "shares.h"
 #include "unwind.h"
 
-#define STACK_RING_BYTES (4u << 20)
 #define STACK_COPIES_BYTES (STACK_RING_BYTES / 4)
 #define STACK_SHARE_BYTES (STACK_RING_BYTES / 4 * 3)
 #define STACK_WAKE_BYTES (STACK_RING_BYTES / 8) /* of unread stacks: the daemon is woken, once */
@@ -26,11 +25,6 @@ SHARED struct {
 	__type(key, struct stack_key);
 	__type(value, __u32);
 } stacks_seen SEC(".maps");
-
-SHARED struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, STACK_RING_BYTES);
-} stacks SEC(".maps");
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

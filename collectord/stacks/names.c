@@ -27,12 +27,12 @@ struct names_answer {
 	const char *texts;
 };
 
-void names_init(struct names *names)
+void names_begin(struct names *names)
 {
 	*names = (struct names){ .debug_fd = -1 };
 }
 
-void names_done(struct names *names)
+void names_forget(struct names *names)
 {
 	for (size_t i = 0; names->buckets && i < NAMES_BUCKETS; i++) {
 		while (names->buckets[i]) {

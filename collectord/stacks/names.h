@@ -60,5 +60,5 @@ typedef void (*names_told_func)(struct stack_file *file, void *data);
 struct name *name_want(struct stack_file *file, uint64_t at);
 /** names_pump() - send what is wanted. @told: called later, on the loop: some names of this file are known now */
 void names_pump(struct stack_file *file, names_told_func told, void *data);
-void names_init(struct names *names);
-void names_done(struct names *names);
+void names_begin(struct names *names);
+void names_forget(struct names *names);

@@ -85,7 +85,7 @@ static void stack_file_free(struct stack_file *file)
 {
 	closep(&file->path_fd);
 	rules_wanted_done(&file->rules);
-	names_done(&file->names);
+	names_forget(&file->names);
 	ARRAY_DONE(&file->segments);
 	free(file->path);
 	free(file);
@@ -183,7 +183,7 @@ static int file_add(struct stack_files *files, const struct file_identity *id, u
 	if (!file)
 		return -ENOMEM;
 	*file = (struct stack_file){ .files = files, .id = *id, .owner = owner, .n_bytes = n_bytes };
-	names_init(&file->names);
+	names_begin(&file->names);
 	file->path = strdup(path);
 	if (!file->path) {
 		file->path_fd = -1;
@@ -220,7 +220,7 @@ static int vdso_get(struct stack_files *files, const struct stack_sight *sight, 
 }
 
 /* With an access control list the group bits hold its mask. */
-static uint32_t owner_of(int path_fd, uint32_t uid)
+static uint32_t file_owner(int path_fd, uint32_t uid)
 {
 	struct stat st;
 
@@ -245,7 +245,7 @@ static int file_open(struct stack_files *files, const struct stack_sight *sight,
 	fd = target_candidate_open(files->proc_fd, sight->process_fd, files->memory_device, &c, &id, &n_bytes);
 	if (fd < 0)
 		return fd;
-	owner = owner_of(fd, sight->uid);
+	owner = file_owner(fd, sight->uid);
 	*ret_file = file_known(files, &id, owner);
 	if (*ret_file)
 		return 0;

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "procs/procfs.h"
 #include "stacks/codes.h"
+#include "stacks/process_maps.h"
 #include "stacks/process_stacks.h"
 #include "stacks/stack_file.h"
 #include "stacks/work.h"
