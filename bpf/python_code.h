@@ -9,6 +9,7 @@
 #pragma once
 
 #include "code_watch.h"
+#include "stack_ring.h"
 #include "stack_scratch.h"
 
 struct code_key {
@@ -211,7 +212,8 @@ VERIFIED_ALONE int code_send(struct stack_scratch *s, struct interpreter *interp
 	keep(n);
 	if (n > CODE_TEXTS_MAX + CODE_LINES_MAX)
 		return CODE_LOST;
-	if (bpf_ringbuf_output(&stacks, p->copy, sizeof(struct code_record) + n, BPF_RB_NO_WAKEUP))
+	n += sizeof(struct code_record);
+	if (!stacks_have_room(s->record.slot, n) || bpf_ringbuf_output(&stacks, p->copy, n, stacks_wake_flags(false)))
 		return CODE_LOST;
 	/* If a part is missing, it is tried again with the next new stack. */
 	if (copied > 0)

@@ -214,5 +214,5 @@ struct code_record {
 	__u32 pad[2];
 	__u8 bytes[];	   /* name, qualname, file, lines */
 };
-#define CODE_RECORD_HEAD __builtin_offsetof(struct code_record, bytes)
 _Static_assert(sizeof(struct code_record) == 88, "code_record is ABI between both halves");
+#define CODE_RECORD_HEAD __builtin_offsetof(struct code_record, bytes)

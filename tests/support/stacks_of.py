@@ -219,3 +219,23 @@ class Judge:
         check(f"{name}: every frame, name and line is right: {len(self.problems)} of {n} calls are not, {dict(kinds.most_common(12))}", not self.problems,
               *self.problems[:6])
         check(f"{name}: complete", len(self.incomplete) <= (1 - least) * n, f"{len(self.incomplete)} of {n} are not", self.incomplete[:10], self.whys)
+
+
+def read_boundary(path, names):
+    """{(tid, function): [frames of each call, in order]} of what tests/workloads/boundary_stacks.c noted. names: of cells, by number"""
+    with open(path, "rb") as file:
+        n = int.from_bytes(file.read(8), "little")
+        words = memoryview(b"\0" * 8 + file.read(8 * (n - 1))).cast("Q")
+    stacks, calls, at = {}, [], 1
+    while at < n:
+        head, number = words[at], words[at + 1]
+        if head >> 63:
+            stacks[number] = list(words[at + 2:at + 2 + (head & 0xffffffff)])
+            at += 2 + (head & 0xffffffff)
+        else:
+            calls.append((head & 0xffffffff, names[head >> 32], number))
+            at += 2
+    found = collections.defaultdict(list)
+    for tid, name, number in calls:
+        found[tid, name].append(stacks[number])
+    return found

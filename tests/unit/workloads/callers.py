@@ -14,7 +14,8 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1] / "workloads"
-sys.path.insert(0, str(HERE.parents[1] / "support"))
+sys.path[:0] = [str(HERE.parents[1] / "support"), str(SOURCE)]
+import books  # noqa: E402
 import gil_waits  # noqa: E402
 import stacks_of  # noqa: E402
 import symbols_of  # noqa: E402
@@ -163,6 +164,23 @@ class Truth(unittest.TestCase):
             n += 1
         self.assertGreater(n, 0)
 
+    def test_boundary(self):
+        """The linker's auditor notes the same stacks, of calls that the program makes by the linker's address."""
+        auditor = os.path.join(STANDINS, "libingero-boundary.so")
+        if not os.path.exists(auditor):
+            self.skipTest("the auditor is for x86-64")
+        shapes = ("plain.kept", "qsort.omitted", "alloca.omitted", "threads", "signal_alternate", "cxx_catch", "cxx_threads", "debian_sqlite", "remapped")
+        with tempfile.TemporaryDirectory(prefix="ingero-") as directory:
+            cells, stacks, report = (os.path.join(directory, name) for name in ("cells", "stacks", "report"))
+            subprocess.run([os.path.join(WORKLOADS, "callers"), "--report", report, *shapes], check=True, stdin=subprocess.DEVNULL, env={
+                **QUIET, "LD_AUDIT": auditor, "LD_BIND_NOW": "1", "INGERO_BOUNDARY": cells, "INGERO_BOUNDARY_STACKS": stacks,
+                "INGERO_BOUNDARY_LIBRARIES": "libcudart"})
+            noted = stacks_of.read_boundary(stacks, books.boundary_names(cells))
+            told = {}
+            for call in stacks_of.read(report):
+                told.setdefault((call["tid"], "cudaMalloc"), []).append([int(frame["ip"], 16) for frame in call["frames"]])
+        self.assertEqual(noted, told)
+
     def test_without_standins(self):
         done = subprocess.run([sys.executable, "-B", str(SOURCE / "callers.py"), "--libraries", "/nonexistent"], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (77, 1), done.stderr)
@@ -170,4 +188,4 @@ class Truth(unittest.TestCase):
 
 if __name__ == "__main__":
     WORKLOADS, STANDINS = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The ring of stacks and code objects, and the room that a user has on it: between two readings three quarters of it.
+ */
+#pragma once
+
+#include "shares.h"
+#include "stack_record.h"
+
+#define STACK_RING_BYTES (4u << 20)
+#define STACK_COPIES_BYTES (STACK_RING_BYTES / 4)
+#define STACK_SHARE_BYTES (STACK_RING_BYTES / 4 * 3)
+#define STACK_WAKE_BYTES (STACK_RING_BYTES / 8) /* of unread stacks: the daemon is woken, once */
+
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, STACK_RING_BYTES);
+} stacks SEC(".maps");
+
+SHARED struct stack_budget stack_budgets[USER_SHARES] = {}; /* by share of the user */
+SHARED __u32 stacks_woken = 0;				    /* the daemon was woken and has not emptied the ring yet */
+
+/* Takes from a budget. Return: whether there was room. CPUs that ask at the same moment may exceed it. */
+static __always_inline bool stack_budget_take(struct stack_budget *budget, __u64 position, __u64 n_bytes, __u64 n_most)
+{
+	if (budget->position != position) {
+		budget->position = position;
+		budget->n_bytes = 0;
+	}
+	if (budget->n_bytes + n_bytes > n_most)
+		return false;
+	__sync_fetch_and_add(&budget->n_bytes, n_bytes);
+	return true;
+}
+
+/* @is_urgent: the daemon is woken at once */
+static __always_inline __u64 stacks_wake_flags(bool is_urgent)
+{
+	if (is_urgent)
+		return BPF_RB_FORCE_WAKEUP;
+	if (bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) < STACK_WAKE_BYTES) {
+		if (stacks_woken)
+			stacks_woken = 0;
+	} else if (!stacks_woken) {
+		stacks_woken = 1;
+		return BPF_RB_FORCE_WAKEUP;
+	}
+	return BPF_RB_NO_WAKEUP;
+}
+
+/* Whether the user of a slot has room for a record of n bytes; it is taken then. */
+static __always_inline bool stacks_have_room(__u32 idx, __u64 n)
+{
+	const struct process_slot *slot = bpf_map_lookup_elem(&slots, &idx);
+
+	return slot && stack_budget_take(&stack_budgets[share_index(idx, slot)],
+					 bpf_ringbuf_query(&stacks, BPF_RB_CONS_POS), n, STACK_SHARE_BYTES);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/* For python_frames.py: runs a program of the kernel half on the current thread. */
+#include <linux/bpf.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int python_probe(int fd, unsigned long first, unsigned long second, unsigned int repeat);
+EXPORT int python_probe_through(int (*callback)(int), int argument);
+
+/* Until there is room on the ring. Return: nanoseconds of one run; negative: it cannot be run */
+int python_probe(int fd, unsigned long first, unsigned long second, unsigned int repeat)
+{
+	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+	static const struct timespec pause = { .tv_nsec = 1000000 };
+	unsigned long context[12] = { first, second };
+	union bpf_attr attr;
+	long r;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.test.prog_fd = (unsigned int)fd;
+	attr.test.ctx_in = (unsigned long)context;
+	attr.test.ctx_size_in = sizeof(context);
+	for (;;) {
+		(void)pthread_mutex_lock(&one_at_a_time);
+		for (unsigned int i = 0; i <= repeat; i++)
+			r = syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+		(void)pthread_mutex_unlock(&one_at_a_time);
+		if (r < 0)
+			return -1;
+		if (!attr.test.retval)
+			return (int)attr.test.duration;
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+int python_probe_through(int (*callback)(int), int argument)
+{
+	return callback(argument) + 1;
+}
