@@ -31,7 +31,7 @@ struct rows_job {
 	struct parser_rows *answer;
 	size_t room; /* bytes of the answer */
 	bool is_full;
-	bool has_rules; /* an entry was seen, of whatever code */
+	bool has_rules; /* an entry was seen, whether it is understood or not */
 	struct elf_file *file;
 	struct frame_reader reader;
 	struct unwind_tables tables;
@@ -166,14 +166,8 @@ static bool piece_paint_by_table(struct rows_job *job, const struct rows_piece *
 		if (begin >= piece->to)
 			break;
 		if (!unwind_region_find(tables, address, &region) ||
-		    !frame_entry_read(&job->reader, &region, address, &entry) || entry.is_cie || entry.is_terminator)
-			return false;
-		if (!frame_fde_read(&job->reader, &region, &entry, &fde)) {
-			if (job->reader.result != PARSER_OK)
-				return false;
-			continue;
-		}
-		if (fde.begin != begin)
+		    !frame_entry_read(&job->reader, &region, address, &entry) || entry.is_cie || entry.is_terminator ||
+		    !frame_fde_read(&job->reader, &region, &entry, &fde) || fde.begin != begin)
 			return false;
 		fde_paint(job, &fde, piece);
 	}
@@ -318,12 +312,12 @@ static void pieces_paint(struct rows_job *job, const struct rows_many *many, con
 			return;
 		if (entry.is_terminator || entry.is_cie)
 			continue;
+		job->has_rules = true;
 		if (!frame_fde_read(&job->reader, region, &entry, &fde)) {
 			if (job->reader.result != PARSER_OK)
 				return;
 			continue;
 		}
-		job->has_rules = true;
 		i = SORTED_PLACE(many->n_pieces, k, many->pieces[k].to <= fde.begin);
 		for (; i < many->n_pieces && many->pieces[i].from < fde.end; i++)
 			fde_paint(job, &fde, &many->pieces[i]);

@@ -120,13 +120,19 @@ bool frame_entry_read(struct frame_reader *r, const struct frame_region *region,
 
 /* ---- common entries ---- */
 
-/* Letters of the augmentation after 'z'. Return: false: the encoding of pointers is not known */
+/* Letters say what follows; 'z': so many bytes. Return: false: the encoding of pointers is not known */
 static bool augmentation_read(struct frame_bytes *b, const char *letters, struct frame_cie *cie)
 {
-	uint64_t n = frame_bytes_uleb(b);
-	struct frame_bytes data = { .at = b->at };
+	struct frame_bytes data;
 	uint8_t encoding;
+	uint64_t n = 0;
 
+	cie->has_augmentation = *letters == 'z';
+	if (cie->has_augmentation) {
+		n = frame_bytes_uleb(b);
+		letters++;
+	}
+	data = (struct frame_bytes){ .at = b->at };
 	frame_bytes_skip(b, n);
 	if (b->is_bad)
 		return false;
@@ -176,11 +182,9 @@ static bool cie_read(struct frame_bytes b, bool is_debug, bool has_fixed_address
 	cie->code_align = frame_bytes_uleb(&b);
 	cie->data_align = frame_bytes_sleb(&b);
 	column = version == 1 ? frame_bytes_fixed(&b, 1) : frame_bytes_uleb(&b);
-	cie->has_augmentation = *letters == 'z';
-	if (cie->has_augmentation ? !augmentation_read(&b, letters + 1, cie) : *letters != '\0')
+	if (!augmentation_read(&b, letters, cie))
 		return false;
-	/* Addresses in a library that the dynamic loader would have to relocate: in the file there is something else.
-	 */
+	/* What the dynamic loader relocates is something else in the file. */
 	if (b.is_bad || (!is_debug && !has_fixed_addresses && !(cie->encoding & FRAME_PE_BASE)))
 		return false;
 	frame_cie_run(cie, b.at, (size_t)(b.end - b.at));

@@ -64,13 +64,14 @@ int debug_files_open_link(int proc_fd, const char *path, const char *link, struc
 		const char *before, *behind; /* the directory of the library */
 	} places[] = { { "", "/" }, { "", "/.debug/" }, { DEBUG_ROOT, "/" } };
 	const char *slash = strrchr(path, '/');
-	int r = -EINVAL;
+	int why = -ENOENT;
 
 	if (!slash || path[0] != '/' || !link[0] || strchr(link, '/') || strcmp(link, ".") == 0 ||
 	    strcmp(link, "..") == 0)
 		return -EINVAL;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		char place[PATH_MAX];
+		int r;
 
 		if (snprintf(place, sizeof(place), "%s%.*s%s%s", places[i].before, (int)(slash - path), path,
 			     places[i].behind, link) >= (int)sizeof(place))
@@ -78,6 +79,8 @@ int debug_files_open_link(int proc_fd, const char *path, const char *link, struc
 		r = debug_file_open(proc_fd, place, ret_file);
 		if (r == 0)
 			return 0;
+		if (why == -ENOENT)
+			why = r;
 	}
-	return r;
+	return why;
 }

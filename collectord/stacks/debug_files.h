@@ -33,6 +33,6 @@ int debug_files_open_build_id(int proc_fd, const uint8_t *id, size_t n, struct d
  *
  * Beside the library, in `.debug` there, and below /usr/lib/debug: the first one that can be opened.
  *
- * Return: as debug_files_open_build_id(), of the last place
+ * Return: as debug_files_open_build_id(); -ENOENT: none of the places has a file
  */
 int debug_files_open_link(int proc_fd, const char *path, const char *link, struct debug_file *ret_file);

@@ -13,12 +13,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bpf/stack_record.h"
 #include "children/child_role.h"
 #include "children/elf_file.h"
 #include "children/elf_unwind.h"
-
-#define RULE_BYTES 64
+#include "tests/support/unwind_text.h"
 
 static union {
 	struct parser_rows head;
@@ -27,43 +25,8 @@ static union {
 
 static struct {
 	uint64_t next; /* end of the last page */
-	char rule[RULE_BYTES];
+	char rule[UNWIND_TEXT_BYTES];
 } last;
-
-static void side_format(const struct unwind_side *side, char *text)
-{
-	const char *base = side->is_frame ? "bp" : "sp";
-	int n = side->is_deref ? snprintf(text, RULE_BYTES, "*(%s%+d)%+d", base, side->base_offset, side->add)
-			       : snprintf(text, RULE_BYTES, "%s%+d", base, side->base_offset);
-
-	if (side->is_frame_at_base)
-		(void)snprintf(text + n, RULE_BYTES - (size_t)n, " bp@%s%+d", base, side->frame_offset);
-	else if (side->frame_offset)
-		(void)snprintf(text + n, RULE_BYTES - (size_t)n, " bp@%d", side->frame_offset);
-}
-
-static void rule_format(uint32_t rule, const struct unwind_side *sides, char *text)
-{
-	static const char *const escapes[] = {
-		[UNWIND_STOP] = "stop",	    [UNWIND_GAP] = "gap",   [UNWIND_PLT] = "plt",
-		[UNWIND_SIGNAL] = "signal", [UNWIND_LOST] = "lost",
-	};
-	struct unwind_side side = {
-		.base_offset = (int32_t)UNWIND_RULE_WORDS(rule) * 8,
-		.frame_offset = (int32_t)UNWIND_RULE_SLOT(rule) * 8,
-		.is_frame = UNWIND_RULE_IS_FRAME(rule),
-	};
-	uint32_t kind = UNWIND_ESCAPE_KIND(rule), value = UNWIND_ESCAPE_VALUE(rule);
-
-	if (UNWIND_RULE_SLOT(rule) != UNWIND_SLOT_ESCAPE)
-		side_format(&side, text);
-	else if (kind == UNWIND_SIDE && value < answer.head.n_sides)
-		side_format(&sides[value], text);
-	else if (kind < ARRAY_SIZE(escapes) && escapes[kind] && value == 0)
-		(void)snprintf(text, RULE_BYTES, "%s", escapes[kind]);
-	else
-		abort();
-}
 
 /* Prints an answer. Return: number of pages */
 static uint32_t answer_print(void)
@@ -78,11 +41,11 @@ static uint32_t answer_print(void)
 		if (!pages[i].n_rows)
 			printf("%" PRIx64 " none\n", start);
 		for (uint32_t k = 0; k < pages[i].n_rows; k++, rows++) {
-			char rule[RULE_BYTES];
+			char rule[UNWIND_TEXT_BYTES];
 
 			if (k ? UNWIND_ROW_OFFSET(*rows) <= UNWIND_ROW_OFFSET(rows[-1]) : UNWIND_ROW_OFFSET(*rows) > 0)
 				abort();
-			rule_format(UNWIND_ROW_RULE(*rows), sides, rule);
+			unwind_rule_text(UNWIND_ROW_RULE(*rows), sides, answer.head.n_sides, rule);
 			if (start == last.next && strcmp(rule, last.rule) == 0)
 				continue;
 			printf("%" PRIx64 " %s\n", start + UNWIND_ROW_OFFSET(*rows), rule);

@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of unwinding of real files, each row compared with what readelf says of the same entry: readelf_rows.py PRINT_ROWS [--all DIRECTORY | FILE...]"""
+"""Rules of unwinding of real files, each row compared with what readelf says of the same entry.
+
+readelf_rows.py PRINT_ROWS [FILE...]: these files, and some that are installed
+readelf_rows.py PRINT_ROWS --only FILE...
+readelf_rows.py PRINT_ROWS --all DIRECTORY...: every file below
+"""
 import bisect
 import collections
+import contextlib
 import glob
 import os
 import re
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 PAGE = 4096
@@ -177,6 +184,12 @@ def segments(path):
             yield offset, address, file_bytes
 
 
+def is_go(path):
+    """Go does not say what becomes of the frame pointer."""
+    with open(path, "rb") as file:
+        return b"\0.gopclntab\0" in file.read()
+
+
 def paint(stretches):
     """Stretches without overlap; where two say different things it is 'lost'."""
     stretches.sort()
@@ -263,9 +276,11 @@ def full_page_differs(want, got):
     return any(a != b and a != "gap" for a, b in zip(want, got))
 
 
-def compare(print_rows, path, name=".eh_frame"):
+def compare(print_rows, path):
     """Number of rows compared, and the first differences."""
-    want, n_rows = expected(path, name)
+    want, n_rows = expected(path, ".eh_frame")
+    if not n_rows and not is_go(path):
+        want, n_rows = expected(path, ".debug_frame")
     done = subprocess.run([print_rows, path], capture_output=True, text=True, check=False)
     if done.returncode:
         return n_rows, [f"print_rows ends with {done.returncode}"]
@@ -279,27 +294,47 @@ def compare(print_rows, path, name=".eh_frame"):
     return n_rows, [f"{at:x}: {rule} is {'missing' if (at, rule) in set(want) else 'not in readelf'}" for at, rule in differences[:8]]
 
 
+@contextlib.contextmanager
+def vdso():
+    """The library that the kernel maps, as a file."""
+    with open("/proc/self/maps", encoding="ascii") as maps:
+        found = [line.split()[0] for line in maps if line.rstrip().endswith("[vdso]")]
+    with tempfile.NamedTemporaryFile(prefix="vdso-") as copy:
+        if found:
+            begin, end = (int(part, 16) for part in found[0].split("-"))
+            with open("/proc/self/mem", "rb") as memory:
+                memory.seek(begin)
+                copy.write(memory.read(end - begin))
+                copy.flush()
+        yield [copy.name] if found else []
+
+
+def files_of(arguments):
+    if arguments[:1] == ["--only"]:
+        return arguments[1:]
+    if arguments[:1] != ["--all"]:
+        return arguments + [path for path in map(os.path.expanduser, FILES) if os.path.exists(path)]
+    return [path for directory in arguments[1:] for path in glob.glob(os.path.join(directory, "**"), recursive=True)
+            if os.path.isfile(path) and not os.path.islink(path)]
+
+
 def main():
     print_rows, *arguments = sys.argv[1:]
-    if arguments[:1] == ["--all"]:
-        files = [path for path in glob.glob(os.path.join(arguments[1], "**"), recursive=True)
-                 if os.path.isfile(path) and not os.path.islink(path)]
-    else:
-        files = [path for path in map(os.path.expanduser, arguments or FILES) if os.path.exists(path)]
     n_all = n_failed = n_files = 0
-    for path in files:
-        started = time.monotonic()
-        try:
-            n_rows, differences = compare(print_rows, path)
-        except (Damaged, OSError, struct.error):
-            continue
-        n_files += 1
-        n_all += n_rows
-        n_failed += bool(differences)
-        print(f"{path}: {n_rows} rows, {time.monotonic() - started:.1f} s", *differences, sep="\n  ", flush=True)
+    with vdso() as more:
+        for path in files_of(arguments) + more:
+            started = time.monotonic()
+            try:
+                n_rows, differences = compare(print_rows, path)
+            except (Damaged, OSError, struct.error):
+                continue
+            n_files += 1
+            n_all += n_rows
+            n_failed += bool(differences)
+            print(f"{path}: {n_rows} rows, {time.monotonic() - started:.1f} s", *differences, sep="\n  ", flush=True)
     print(f"{n_files} files, {n_all} rows, {n_failed} files differ")
     if not n_files:
-        print("no such file is installed")
+        print("no file of this machine's kind is there")
         return 77
     return 1 if n_failed or not n_all else 0
 
