@@ -39,14 +39,15 @@ class Loop(torch.Loop):
         """(what the program said, the trace, {program: (ns, runs)}, checks, bytes of the database)"""
         with tempfile.TemporaryDirectory(prefix="ingero-") as directory, bpf_objects.run_time_counted():
             report, db = os.path.join(directory, "report"), os.path.join(directory, "x.db")
-            tracing = ingero.Tracing(self.bench.programs, "--db", db, "--record", "all", f"--stack={which}")
-            programs.attached(tracing)
-            try:
-                subprocess.run([*self.command, "--report", report], check=True, stdin=subprocess.DEVNULL, env=self.environment_of())
-                daemon = programs.daemon_of(tracing)
-                times, checks = bpf_objects.program_times(daemon), checks_of(daemon)
-            finally:
-                trace = tracing.stop(300)
+            with ingero.mapped(*self.libraries):
+                tracing = ingero.Tracing(self.bench.programs, "--db", db, "--record", "all", f"--stack={which}")
+                programs.attached(tracing)
+                try:
+                    subprocess.run([*self.command, "--report", report], check=True, stdin=subprocess.DEVNULL, env=self.environment_of())
+                    daemon = programs.daemon_of(tracing)
+                    times, checks = bpf_objects.program_times(daemon), checks_of(daemon)
+                finally:
+                    trace = tracing.stop(300)
             size = sum(os.path.getsize(db + end) for end in ("", "-wal") if os.path.exists(db + end))
             with open(report, encoding="utf-8") as file:
                 return json.load(file), trace, times, checks, size

@@ -78,13 +78,14 @@ class Run:
         return self.ended(ingero.trace(self.programs, *self.options(*options), command=command, timeout_s=LIMIT_S, environment={**QUIET, **(environment or {})}))
 
     def before(self, command, *options):
-        """The trace of the whole machine is there first."""
-        tracing = ingero.Tracing(self.programs, *self.options(*options))
-        ingero.wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), "the trace's start")
-        try:
-            subprocess.run(command, check=True, stdin=subprocess.DEVNULL, env={**os.environ, **QUIET}, timeout=LIMIT_S)
-        finally:
-            trace = tracing.stop()
+        """The trace of the whole machine is there first, and has attached the libraries."""
+        with ingero.mapped(self.programs.library("libcudart.so.12"), self.programs.library("libcuda.so.1")):
+            tracing = ingero.Tracing(self.programs, *self.options(*options))
+            ingero.wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), "the trace's start")
+            try:
+                subprocess.run(command, check=True, stdin=subprocess.DEVNULL, env={**os.environ, **QUIET}, timeout=LIMIT_S)
+            finally:
+                trace = tracing.stop()
         return self.ended(trace)
 
     def after(self, command, *options):

@@ -4,7 +4,7 @@
 stacks_answers.py BUILD CASE: everything that tells of stored stacks tells the same: the trace itself, `stacks`, `explain ID`, SQL and the
 export. A user is told of his own.
 
-answers: the sums over call sites are those of the calls; users: through a service. Needs root (or it is skipped).
+answers: the sums over call sites are those of the calls; findings: their line; users: through a service. Needs root (or it is skipped).
 """
 import collections
 import json
@@ -17,6 +17,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+import gil_waits  # noqa: E402
 import ingero  # noqa: E402
 import kept  # noqa: E402
 import service_users  # noqa: E402
@@ -135,6 +136,32 @@ def case_answers(check, build):
         for test in (test_stacks, test_explain, test_sql, test_export):
             test(check, home, calls)
         test_debug(check, home)
+
+
+# ---- findings ----
+
+LOOP = WORKLOADS / "cudaload.py"
+CALLS_AT = "        code = self.functions[name](*arguments)"
+
+
+def case_findings(check, build):
+    """A finding names the line that made the calls, with each interpreter."""
+    line = LOOP.read_text(encoding="utf-8").splitlines().index(CALLS_AT) + 1
+    for name, python in gil_waits.interpreters():
+        with kept.Kept(build) as home:
+            command = ["taskset", "-c", "0", python, "-B", str(LOOP), "--libraries", os.path.dirname(home.programs.library("libcuda.so.1")), "--seconds", "6"]
+            hog = ingero.start_hog(0)
+            try:
+                trace = ingero.trace(home.programs, "--db", home.db, command=command, environment={"INGERO_STANDIN_QUIET": "1"})
+            finally:
+                hog.kill()
+                hog.wait()
+            check(f"{name}: the trace ended well", trace.status == 0, trace.status, trace.stderr[-500:])
+            found = [one for one in home.explain("--db", home.db)["findings"] if one["kind"] == "cpu_contention"]
+            told = [(os.path.basename(one.get("from", {}).get("file", "")), one.get("from", {}).get("func"), one.get("from", {}).get("line")) for one in found]
+            check(f"{name}: from the line that calls", told and set(told) == {(LOOP.name, "call", line)}, told, found)
+            text = kept.words_of(home.answer("explain", "--db", home.db))
+            check(f"{name}: in words", f"{LOOP.name}:{line} in call" in text, text[:2000])
 
 
 # ---- two users ----

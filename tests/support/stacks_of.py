@@ -216,9 +216,11 @@ class Judge:
         n = sum(count for shape, count in self.n.items())
         check(f"{name}: there are calls", n > 0)
         kinds = collections.Counter((call.split()[0], what) for call, what, *_ in self.problems)
-        check(f"{name}: every frame, name and line is right: {len(self.problems)} of {n} calls are not, {dict(kinds.most_common(12))}", not self.problems,
-              *self.problems[:6])
-        check(f"{name}: complete", len(self.incomplete) <= (1 - least) * n, f"{len(self.incomplete)} of {n} are not", self.incomplete[:10], self.whys)
+        different = {str(shown): (call, what, *shown) for call, what, *shown in reversed(self.problems)}
+        check(f"{name}: every frame, name and line is right: {len(self.problems)} problems of {n} calls, {dict(kinds.most_common(12))}", not self.problems,
+              *reversed(list(different.values())[-8:]))
+        of = collections.Counter((shape, why) for shape, _, why in self.incomplete)
+        check(f"{name}: complete", len(self.incomplete) <= (1 - least) * n, f"{len(self.incomplete)} of {n} are not", dict(of.most_common(20)), self.whys)
 
 
 def read_boundary(path, names):
