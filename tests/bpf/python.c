@@ -27,7 +27,7 @@
 #define STACKS_MAX 8192
 #define CODES_MAX 65536
 #define LINE_BYTES 4096
-#define WATCH 7 /* number of a probe that is not there: the script tells of freed code objects */
+#define WATCH 7 /* number of a probe that is missing: the script tells of freed code objects */
 
 /* A code object as it was sent last at its address. */
 struct code {
@@ -205,7 +205,7 @@ static void script_start(struct script *s, const char *python, int fd_take, int 
 	int from[2], to[2], fd;
 	char take[16], freed[16];
 
-	(void)snprintf(s->out, sizeof(s->out), "/tmp/python-frames-XXXXXX");
+	(void)snprintf(s->out, sizeof(s->out), "%s/python-frames-XXXXXX", P_tmpdir);
 	fd = mkstemp(s->out);
 	closep(&fd);
 	if (pipe2(from, O_CLOEXEC) < 0 || pipe2(to, O_CLOEXEC) < 0)
