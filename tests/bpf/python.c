@@ -130,7 +130,7 @@ static void runs_check(const struct stack_record *r)
 		if (!r->python[i].code)
 			last = r->python[i].frame;
 	}
-	if (r->python_minor >= 12 && r->python_end == STACK_END_COMPLETE)
+	if (r->python_minor >= 12 && r->python_end != STACK_END_DEPTH)
 		CHECK_INT_EQ("ends with an entry", r->python[r->n_python - 1].code, 0);
 	else if (r->python_minor < 12)
 		CHECK_INT_EQ("no entries", n_entries, 0);
@@ -279,7 +279,7 @@ static bool interpreter_note(const char *python, const char *path, pid_t pid, ui
 
 /* --- comparing --- */
 
-static void stack_compare(const char *what, size_t number, FILE *file, size_t n)
+static void stack_compare(const char *what, size_t number, FILE *file, size_t n, bool is_sub)
 {
 	const struct seen_stack *stack = &run.stacks[number];
 	bool is_deep = stack->record && stack->record->python_end == STACK_END_DEPTH;
@@ -289,7 +289,8 @@ static void stack_compare(const char *what, size_t number, FILE *file, size_t n)
 	CHECK(name, stack->record != NULL);
 	if (stack->record) {
 		if (!is_deep)
-			CHECK_INT_EQ(name, stack->record->python_end, STACK_END_COMPLETE);
+			CHECK_INT_EQ(name, stack->record->python_end,
+				     is_sub ? STACK_END_INTERPRETER : STACK_END_COMPLETE);
 		CHECK_INT_EQ(name, is_deep ? stack->n > 60 && stack->n < n : stack->n == n, true);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -329,11 +330,13 @@ static void ids_check(const char *what, size_t n_stacks)
 static void script_compare(const char *what, const struct script *s)
 {
 	FILE *file = fopen(s->out, "re");
-	size_t number = 0, n_frames = 0, n_stacks = 0, all = 0;
+	size_t number = 0, n_frames = 0, n_stacks = 0, all = 0, n_subs = 0, is_sub = 0;
 	char line[64];
 
-	while (file && fgets(line, sizeof(line), file) && sscanf(line, "%zu %zu", &number, &n_frames) == 2) {
-		stack_compare(what, number, file, n_frames);
+	while (file && fgets(line, sizeof(line), file) &&
+	       sscanf(line, "%zu %zu %zu", &number, &n_frames, &is_sub) == 3) {
+		stack_compare(what, number, file, n_frames, is_sub);
+		n_subs += is_sub;
 		all += n_frames;
 		n_stacks++;
 	}
@@ -341,6 +344,7 @@ static void script_compare(const char *what, const struct script *s)
 		(void)fclose(file);
 	(void)unlink(s->out);
 	CHECK_INT_IN(what, n_stacks, 700, STACKS_MAX);
+	CHECK_INT_EQ(what, n_subs, 1);
 	ids_check(what, n_stacks);
 	printf("%s: %zu stacks, %zu frames\n", what, n_stacks, all);
 }
