@@ -58,6 +58,8 @@ struct option {
 		*zero_way_out; /* 0 is refused; the way out ends the sentence of the refusal; NULL: as other values */
 	bool is_power_of_two;  /* SIZE */
 	const char *const *choices; /* CHOICE; NULL-terminated */
+	const char *bare; /* CHOICE: its value when it is given without one; the next word is a value only if it is a
+			     choice */
 	const char *constant;
 	const char *example; /* examples of valid values, for refusals; NULL: those of the kind */
 	/* Parser of a kind that this engine does not read. Return: 0 or -errno, with the sentence in `error` */

@@ -209,10 +209,21 @@ static enum options_result value_missing(const struct reader *reader, const stru
 	return OPTIONS_MISUSED;
 }
 
+/* Whether the next argument is one of the choices. */
+static bool is_choice_next(const struct reader *reader, const struct option *row)
+{
+	for (size_t i = 0; reader->at < reader->argc && row->choices[i]; i++)
+		if (strcmp(row->choices[i], reader->argv[reader->at]) == 0)
+			return true;
+	return false;
+}
+
 static enum options_result value_take(struct reader *reader, const struct option *row, const char *attached)
 {
 	const char *value = attached;
 
+	if (!value && row->bare && !is_choice_next(reader, row))
+		value = row->bare;
 	if (!value) {
 		if (reader->at >= reader->argc || strcmp(reader->argv[reader->at], "--") == 0)
 			return value_missing(reader, row);

@@ -17,6 +17,7 @@ SHARED const volatile bool has_switch_state = false;   /* sched_switch carries p
 SHARED const volatile bool has_loop = false;	       /* bpf_loop(), 5.17 */
 SHARED const volatile bool has_percpu_lookup = false;  /* bpf_map_lookup_percpu_elem(), 5.19 */
 SHARED const volatile bool has_find_vma = false;       /* bpf_find_vma(), 5.17 */
+SHARED const volatile bool checks_stacks = false;      /* each hit of the memo of stacks is walked, too, and counted */
 SHARED const volatile __u32 page_shift = 12;
 SHARED const volatile __u32 ran_entries = RAN_ENTRIES_MAX; /* a power of two */
 SHARED const volatile __u64 ring_wake_bytes = 0;	   /* bytes in `calls` at which the daemon is woken, once */
@@ -217,9 +218,6 @@ struct ran_head {
 	__u32 tgid, tid; /* the running task */
 };
 _Static_assert(sizeof(struct ran_entry) == RAN_ENTRY_BYTES, "the daemon knows its size");
-
-/* Counters per CPU: losses by reason, then these. */
-enum counter_index { COUNTER_BYSTANDER = LOSS_COUNT, COUNTER_COUNT };
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);

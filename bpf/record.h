@@ -41,6 +41,15 @@ enum loss_reason {
 	LOSS_COUNT
 };
 
+/* Counters per CPU: losses by reason, then these. */
+enum counter_index {
+	COUNTER_BYSTANDER = LOSS_COUNT,
+	COUNTER_MEMO_HIT, /* this and the next two only with checks_stacks */
+	COUNTER_MEMO_MISS,
+	COUNTER_MEMO_WRONG, /* hits whose stack was another one */
+	COUNTER_COUNT
+};
+
 /*
  * What leases request for a process. There are wishes for single processes, for all processes of a user, and for all
  * processes.

@@ -31,14 +31,16 @@ SHARED struct {
 } stack_scratches SEC(".maps");
 
 SHARED struct stack_budget stack_copy_budgets[PROCESS_SLOTS] = {}; /* copies, by slot */
-SHARED __u64 stacks_unique = 0; /* number of stacks with a copy so far */
+SHARED __u64 stacks_once = 0; /* number of stacks with a copy so far */
 
 static __always_inline struct stack_scratch *stack_scratch_take(void)
 {
-	__u32 i = bpf_get_smp_processor_id() * STACK_SCRATCHES_PER_CPU, end = i + STACK_SCRATCHES_PER_CPU;
+	__u32 first = bpf_get_smp_processor_id() * STACK_SCRATCHES_PER_CPU, k, i;
 	struct stack_scratch *s;
 
-	for (; i < end; i++) {
+	_Pragma("clang loop unroll(full)") for (k = 0; k < STACK_SCRATCHES_PER_CPU; k++)
+	{
+		i = first + k;
 		s = bpf_map_lookup_elem(&stack_scratches, &i);
 		if (s && !__sync_val_compare_and_swap(&s->is_taken, 0, 1))
 			return s;
@@ -85,46 +87,39 @@ static __always_inline bool stack_maps_hold(const struct stack_maps *maps, const
 	       maps->exec_vm == r->exec_vm;
 }
 
-static __always_inline void stack_begin(struct stack_scratch *s, const struct thread_state *t, struct task_struct *task)
+/* What a walk needs of the record, and all that is needed to compare it. */
+static __always_inline void stack_begin(struct stack_scratch *s, struct thread_state *t, struct task_struct *task)
 {
 	const struct process_entry *entry = bpf_map_lookup_elem(&processes, &t->tgid);
 	struct stack_record *r = &s->record;
+	struct stack_walk *w = &s->walk;
+	__u64 n_most;
 
-	r->time_ns = bpf_ktime_get_ns();
 	r->tgid = t->tgid;
 	r->tid = t->tid;
 	r->uid = t->uid;
 	r->exec_gen = t->exec_gen;
 	r->slot = t->slot;
-	r->type = RECORD_STACK;
-	r->flags = 0;
-	r->share = 0;
-	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
 	r->exec_vm = task->mm ? task->mm->exec_vm : 0;
 	r->loader_changes = entry ? entry->loader_changes : 0;
-	r->n_memory = 0;
-	r->n_traps = 0;
-}
-
-static __always_inline void walk_begin(struct stack_scratch *s, struct thread_state *t, struct task_struct *task)
-{
-	struct stack_walk *w = &s->walk;
-	const struct stack_record *r = &s->record;
-	__u64 n_most;
-
-	w->at.ip = r->ip;
-	w->at.sp = r->sp;
-	w->at.frame_pointer = r->frame_pointer;
-	w->at.is_exact = 0;
-	w->hash = 0;
-	w->mapping_bytes = 0;
 	w->n_filled = 0;
-	w->has_frame_pointers = 0;
 	w->pass = READ_ONCE(unwind_pass);
 	w->trampoline = trampoline_address(task);
 	w->top = is_home(t, r->sp) ? t->home_high : stack_top(t, r->sp);
 	n_most = ((w->top + UNWIND_PAGE - 1) >> UNWIND_PAGE_SHIFT << UNWIND_PAGE_SHIFT) - r->sp;
 	w->n_most = w->top && n_most < STACK_COPY_MAX ? n_most : STACK_COPY_MAX;
+}
+
+/* The rest of the header, before the record is sent. */
+static __always_inline void stack_fill_header(struct stack_record *r, const struct thread_state *t)
+{
+	r->time_ns = bpf_ktime_get_ns();
+	r->type = RECORD_STACK;
+	r->flags = 0;
+	r->share = 0;
+	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
+	r->n_memory = 0;
+	r->n_traps = 0;
 }
 
 /* ---- end ---- */
@@ -196,37 +191,93 @@ VERIFIED_ALONE int stack_traps(struct stack_scratch *s)
 	return 0;
 }
 
-/* A stack without the rules for it. Return: its number, 0: it was not sent */
-static __always_inline __u64 stack_unique(struct stack_scratch *s)
+/* The number of a stack that was walked to its end, or to where it can be walked. */
+static __always_inline __u64 stack_number(const struct stack_scratch *s)
 {
-	s->record.id = STACK_ID_ONCE | __sync_fetch_and_add(&stacks_unique, 1);
+	const struct stack_record *r = &s->record;
+	__u64 id = stack_hash(s->walk.hash, r->native[0].ip);
+
+	id = stack_hash(id, s->python_hash);
+	id = stack_hash(id, (__u64)r->tgid << 32 | r->exec_gen);
+	id = stack_hash(id, (__u64)s->python_generation << 16 | r->native_end << 8 | r->python_end);
+	id &= STACK_ID_ONCE - 1;
+	return id ? id : 1;
+}
+
+/* A stack without the rules for it. Return: its number, 0: it was not sent */
+VERIFIED_ALONE __u64 stack_once(struct stack_scratch *s)
+{
+	if (!s)
+		return 0;
+	s->record.id = STACK_ID_ONCE | __sync_fetch_and_add(&stacks_once, 1);
 	stack_copy(s);
 	stack_traps(s);
 	(void)python_codes_send(s);
 	return stack_send(s) ? 0 : s->record.id;
 }
 
-/* A stack that may have been sent before. Return: as stack_unique() */
-static __always_inline __u64 stack_known(struct stack_scratch *s)
+/* A stack that was not sent before. Return: as stack_once() */
+VERIFIED_ALONE __u64 stack_first(struct stack_scratch *s)
 {
-	struct stack_key key = { .tgid = s->record.tgid, .exec_gen = s->record.exec_gen };
+	struct stack_key key = {};
 	__u32 seen = 1;
-	__u64 id;
 	int r;
 
-	id = stack_hash(s->walk.hash, s->python_hash);
-	id = stack_hash(id, (__u64)key.tgid << 32 | key.exec_gen);
-	id = stack_hash(id, (__u64)s->python_generation << 16 | s->record.native_end << 8 | s->record.python_end);
-	id &= STACK_ID_ONCE - 1;
-	s->record.id = key.id = id ? id : 1;
-	if (bpf_map_lookup_elem(&stacks_seen, &key))
-		return key.id;
+	if (!s)
+		return 0;
+	s->record.id = stack_number(s);
 	r = python_codes_send(s);
 	if (stack_send(s))
 		return 0;
+	key.id = s->record.id;
+	key.tgid = s->record.tgid;
+	key.exec_gen = s->record.exec_gen;
 	if (!r)
 		(void)bpf_map_update_elem(&stacks_seen, &key, &seen, BPF_ANY);
 	return key.id;
+}
+
+/* Walks the stack that the memo has found, too. Return: whether the memo was right */
+static __always_inline bool memo_check(struct stack_scratch *s, const struct stack_maps *maps)
+{
+	__u64 hash = s->walk.hash;
+	__u32 end = s->record.native_end;
+
+	native_walk(s, maps);
+	/* The mappings may have changed since. */
+	if (s->record.native_end == STACK_END_RULE || (hash == s->walk.hash && end == s->record.native_end))
+		return true;
+	counter_add(COUNTER_MEMO_WRONG, 1);
+	return false;
+}
+
+/* The number of the stack in the buffer, whose frames are there only if it was not sent before. @maps: NULL: not known
+ */
+static __always_inline __u64 stack_make(struct stack_scratch *s, const struct stack_maps *maps)
+{
+	struct stack_key key = {};
+	int is_known = maps && memo_find(s);
+
+	if (!is_known) {
+		native_walk(s, maps);
+		memo_add(s);
+	}
+	if (checks_stacks) {
+		counter_add(is_known ? COUNTER_MEMO_HIT : COUNTER_MEMO_MISS, 1);
+		if (is_known)
+			is_known = memo_check(s, maps);
+	}
+	python_walk(s);
+	if (s->record.native_end == STACK_END_RULE)
+		return 0;
+	key.id = stack_number(s);
+	key.tgid = s->record.tgid;
+	key.exec_gen = s->record.exec_gen;
+	if (bpf_map_lookup_elem(&stacks_seen, &key))
+		return key.id;
+	if (is_known)
+		native_walk(s, maps);
+	return 0;
 }
 
 /**
@@ -247,21 +298,21 @@ VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u32 index, __u64 ip, _
 	s = stack_scratch_take();
 	if (!s)
 		return stack_lost(t->slot);
-	stack_begin(s, t, task);
 	s->record.ip = ip;
 	s->record.sp = sp;
 	s->record.frame_pointer = frame_pointer;
 	s->record.native[0].ip = t->frames[index].ip;
 	s->record.native[0].cfa = sp;
-	walk_begin(s, t, task);
-	s->walk.hash = stack_hash(0, s->record.native[0].ip);
+	stack_begin(s, t, task);
 	maps = bpf_map_lookup_elem(&stack_maps, &t->tgid);
 	if (maps && !stack_maps_hold(maps, &s->record))
 		maps = NULL;
 	s->record.tag = maps ? maps->tag : 0;
-	native_walk(s, maps);
-	python_walk(s);
-	id = s->record.native_end == STACK_END_RULE ? stack_unique(s) : stack_known(s);
+	id = stack_make(s, maps);
+	if (!id) {
+		stack_fill_header(&s->record, t);
+		id = s->record.native_end == STACK_END_RULE ? stack_once(s) : stack_first(s);
+	}
 	barrier();
 	WRITE_ONCE(s->is_taken, 0);
 	return id ? id : stack_lost(t->slot);

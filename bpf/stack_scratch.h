@@ -27,12 +27,31 @@ struct stack_walk {
 	__u32 has_frame_pointers; /* a frame was found by the frame pointer alone */
 };
 
+#define MEMO_WORDS 160u /* words of an entry of the memo; deeper walks are not noted */
+#define MEMO_ROOM 256u	/* a power of two */
+/* Where the frame pointer was read: bytes from the stack pointer, or: */
+#define MEMO_AT_START 0xffffffffu /* in the registers of the walk's start */
+#define MEMO_AT_NOTED 0xfffffffeu /* that does not matter: it was noted */
+
+/* What decided the walk (stack_memo.h). */
+struct stack_memo {
+	__u32 n;	/* words; more than there is room for are not kept */
+	__u32 end;	/* where the last one is, bytes from the stack pointer */
+	__u32 is_exact; /* nothing else did */
+	__u32 frame_pointer_at;
+	__u32 uses_frame_pointer; /* that of the walk's start */
+	__u32 pad;
+	__u64 words[MEMO_ROOM];
+	__u16 at[MEMO_ROOM]; /* in words from the stack pointer */
+};
+
 struct stack_scratch {
 	__u32 is_taken;
 	__u32 python_generation; /* set by python_walk(), as the next: differs after code objects were replaced */
 	__u64 python_hash;	 /* of all code objects and instructions: stack_hash() */
 	struct stack_walk walk;
 	struct python_scratch python;
+	struct stack_memo memo;
 	union {
 		struct stack_record record; /* header, registers and native frames are set before python_walk() */
 		struct {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The native frames of a stack: rules by address, the memory of the stack, and the walk.
+ * The native frames of a stack: rules by address, and the walk.
  *
- * Memory is read in long pieces into a buffer, since a read costs the same for 8 bytes as for a page. Rules are kept by
- * page of a file, filled in by the daemon on demand (stack_record.h); in front of them is a cache by page and offset,
- * which needs nothing of the process.
+ * Rules are kept by page of a file, filled in by the daemon on demand (stack_record.h); in front of them is a cache by
+ * page and offset, which needs nothing of the process.
  */
 #pragma once
 
-#include "abi.h"
 #include "stack_maps.h"
-#include "stack_scratch.h"
+#include "stack_memo.h"
 
 /* Rules by page and offset: page << 23 | offset << 11 | lower bits of the reset. Sets of two; a new rule comes first.
  */
@@ -19,8 +17,6 @@
 #define RULE_PASS_MASK 0x7ffu
 #define RULE_BITS 20
 #define RULE_UNKNOWN (1u << RULE_BITS) /* no rule: it was not read yet */
-
-#define STACK_TRAPS_FOLLOWED 64 /* return traps of a thread: the kernel's limit (include/linux/uprobes.h) */
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -49,138 +45,13 @@ SHARED struct {
 SHARED __u64 rule_cache[RULE_SETS][2] = {};
 SHARED __u32 unwind_pass = 0; /* number of resets of the rules, times two; odd during one: written by the daemon */
 
-/* ---- memory of the stack ---- */
-
-/* The address that a return trap has replaced. @slot: where it was. Return: 0 if none was replaced there */
-VERIFIED_ALONE __u64 trap_address(__u64 slot)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct uprobe_task *utask = task->utask;
-	struct return_instance *trap;
-	__u32 i;
-
-	if (!utask)
-		return 0;
-	trap = utask->return_instances;
-	for (i = 0; i < STACK_TRAPS_FOLLOWED && trap; i++) {
-		if (trap_is_at(trap->stack, slot))
-			return trap->orig_ret_vaddr;
-		trap = trap->next;
-	}
-	return 0;
-}
-
-/* Puts return addresses back that traps have replaced in `memory`, from byte `from` on. */
-VERIFIED_ALONE int stack_mend(struct stack_scratch *s, __u32 from)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct uprobe_task *utask = task->utask;
-	struct return_instance *trap;
-	__u64 at, *word;
-	__u32 i;
-
-	if (!s || !utask)
-		return 0;
-	trap = utask->return_instances;
-	for (i = 0; i < STACK_TRAPS_FOLLOWED && trap; i++) {
-		at = trap->stack - s->record.sp;
-		if (at >= from && at < s->walk.n_filled) {
-			at &= STACK_COPY_MAX - sizeof(*word);
-			keep(at);
-			word = (__u64 *)&s->memory[at & (STACK_COPY_MAX - sizeof(*word))];
-			if (*word == s->walk.trampoline)
-				*word = trap->orig_ret_vaddr;
-		}
-		trap = trap->next;
-	}
-	return 0;
-}
-
-/* Reads on in the stack, n bytes behind those that were read. Return: 0 or -errno */
-static __always_inline long stack_read(struct stack_scratch *s, __u64 n)
-{
-	__u64 from = s->walk.n_filled, address = s->record.sp + from;
-	long r;
-
-	keep(n);
-	keep(from);
-	if (!from) {
-		if (n > STACK_COPY_MAX)
-			return -1;
-		r = bpf_probe_read_user(s->memory, n, (void *)address);
-	} else {
-		if (from > STACK_COPY_MAX || n > STACK_READ_MAX || n > STACK_COPY_MAX - from)
-			return -1;
-		from &= 2 * STACK_COPY_MAX - 1;
-		r = bpf_probe_read_user(&s->memory[from], n, (void *)address);
-	}
-	if (!r)
-		s->walk.n_filled += n;
-	return r;
-}
-
-/* Bytes from the end of what was read to the end of a page, `pages` pages further on, and of the stack at most. */
-static __always_inline __u64 stack_piece(const struct stack_scratch *s, __u64 pages)
-{
-	__u64 n = s->walk.n_filled, end = s->record.sp + n;
-	__u64 piece = ((end >> UNWIND_PAGE_SHIFT) + 1 + pages) * UNWIND_PAGE - end;
-
-	return piece < s->walk.n_most - n ? piece : s->walk.n_most - n;
-}
-
-/* Reads the stack up to byte `n` from the stack pointer and a few pages more, or as far as it can be read. */
-VERIFIED_ALONE int stack_fill(struct stack_scratch *s, __u64 n)
-{
-	__u64 pages;
-	__u32 from, i;
-
-	if (!s)
-		return 0;
-	from = s->walk.n_filled;
-	if (n > s->walk.n_most)
-		n = s->walk.n_most;
-	pages = from ? STACK_READ_MAX / UNWIND_PAGE - 1 : n / UNWIND_PAGE + 1;
-	for (i = 0; i < STACK_COPY_MAX / UNWIND_PAGE + 1 && s->walk.n_filled < n; i++) {
-		if (stack_read(s, stack_piece(s, pages)) && stack_read(s, stack_piece(s, 0)))
-			break;
-		pages = STACK_READ_MAX / UNWIND_PAGE - 1;
-	}
-	if (s->walk.trampoline)
-		stack_mend(s, from);
-	return 0;
-}
-
-/*
- * Reads a word of the stack that is not in the memory yet: from there on it is, or, if it lies elsewhere, in walk.word.
- * Return: 0 in the memory, 1 in walk.word, negative: it cannot be read
- */
-VERIFIED_ALONE int stack_reach(struct stack_scratch *s, __u64 address)
-{
-	__u64 at, word = 0;
-
-	if (!s)
-		return -1;
-	at = address - s->record.sp;
-	if (at % sizeof(word))
-		return -1;
-	if (at < s->walk.n_most)
-		stack_fill(s, at + sizeof(word));
-	if (at < s->walk.n_filled)
-		return 0;
-	if (bpf_probe_read_user(&word, sizeof(word), (void *)address))
-		return -1;
-	if (s->walk.trampoline && word == s->walk.trampoline)
-		word = trap_address(address);
-	s->walk.word = word;
-	return 1;
-}
-
 /* ---- what unwind_step.h needs ---- */
 
 #define UNWIND_MEMORY struct stack_scratch
 #define UNWIND_CODE_ADDRESS(word) code_address(word)
 
-static __always_inline int unwind_word(struct stack_scratch *s, __u64 address, __u64 *ret)
+/* Return: 0, negative: it cannot be read. *ret_at: where it is in `memory`; MEMO_AT_START: elsewhere */
+static __always_inline int stack_word(struct stack_scratch *s, __u64 address, __u64 *ret, __u64 *ret_at)
 {
 	__u64 at = address - s->record.sp;
 	int r;
@@ -191,23 +62,41 @@ static __always_inline int unwind_word(struct stack_scratch *s, __u64 address, _
 			return r;
 		if (r) {
 			*ret = s->walk.word;
+			s->memo.is_exact = 0;
+			*ret_at = MEMO_AT_NOTED;
 			return 0;
 		}
 	}
 	at &= STACK_COPY_MAX - sizeof(*ret);
 	keep(at);
 	*ret = *(const __u64 *)&s->memory[at & (STACK_COPY_MAX - sizeof(*ret))];
+	*ret_at = at;
 	return 0;
+}
+
+static __always_inline int unwind_word(struct stack_scratch *s, __u64 address, __u64 *ret)
+{
+	__u64 at;
+	int r = stack_word(s, address, ret, &at);
+
+	if (!r)
+		memo_note(&s->memo, at, *ret);
+	return r;
 }
 
 static __always_inline int unwind_saved(struct stack_scratch *s, __u64 address, __u64 *ret)
 {
-	return unwind_word(s, address, ret);
+	__u64 at;
+	int r = stack_word(s, address, ret, &at);
+
+	if (!r)
+		s->memo.frame_pointer_at = at;
+	return r;
 }
 
-static __always_inline void unwind_frame_pointer_used(struct stack_scratch *s)
+static __always_inline void unwind_frame_pointer_used(struct stack_scratch *s, __u64 frame_pointer)
 {
-	(void)s;
+	memo_note_frame_pointer(&s->memo, frame_pointer);
 }
 
 static __always_inline __u64 unwind_top(struct stack_scratch *s)
@@ -306,14 +195,23 @@ static long code_found(struct task_struct *task, struct vm_area_struct *vma, str
 
 #define FRAME_IS_NONE 0x100 /* with enum stack_end: the address is that of no code, so the frame is none */
 
-/* An address outside of the known mappings. Return: enum stack_end, and FRAME_IS_NONE */
-VERIFIED_ALONE int frame_unmapped(__u64 address)
+/*
+ * An address outside of the known mappings: code, if the daemon does not know all of them any more. Return: enum
+ * stack_end, and FRAME_IS_NONE
+ */
+VERIFIED_ALONE int frame_unmapped(struct stack_scratch *s, const struct stack_maps *maps, __u64 address)
 {
 	struct code_search search = {};
 
-	if (has_find_vma)
+	if (!s || !maps)
+		return STACK_END_GAP | FRAME_IS_NONE;
+	s->memo.is_exact = 0;
+	if (has_find_vma && maps->n < STACK_MAPPINGS_MAX)
 		(void)bpf_find_vma(bpf_get_current_task_btf(), address, code_found, &search, 0);
-	return search.flags & VM_EXEC ? STACK_END_RULE : STACK_END_GAP | FRAME_IS_NONE;
+	if (!(search.flags & VM_EXEC))
+		return STACK_END_GAP | FRAME_IS_NONE;
+	s->record.tag = 0;
+	return STACK_END_RULE;
 }
 
 /* From a frame to its caller. Return: enum stack_end, and FRAME_IS_NONE */
@@ -328,7 +226,7 @@ VERIFIED_ALONE int frame_leave(struct stack_scratch *s, const struct stack_maps 
 	at = address - s->walk.mapping_start;
 	if (at >= s->walk.mapping_bytes) {
 		if (!mapping_find(s, maps, address))
-			return frame_unmapped(address);
+			return frame_unmapped(s, maps, address);
 		at = address - s->walk.mapping_start;
 	}
 	if (!s->walk.mapping_page)
@@ -354,10 +252,19 @@ static __always_inline __u32 walk_end(const struct stack_walk *w, __u32 end)
 											: end;
 }
 
-/*
- * Walks from the frames that are already in the record, whose last one is that of walk.at. @maps: of the process; NULL:
- * not known
- */
+static __always_inline void walk_begin(struct stack_scratch *s)
+{
+	s->walk.at.ip = s->record.ip;
+	s->walk.at.sp = s->record.sp;
+	s->walk.at.frame_pointer = s->record.frame_pointer;
+	s->walk.at.is_exact = 0;
+	s->walk.hash = 0;
+	s->walk.mapping_bytes = 0;
+	s->walk.has_frame_pointers = 0;
+	memo_begin(&s->memo);
+}
+
+/* Walks from the registers of the record. @maps: of the process; NULL: not known */
 VERIFIED_ALONE int native_walk(struct stack_scratch *s, const struct stack_maps *maps)
 {
 	__u32 n, end = STACK_END_NONE;
@@ -365,6 +272,9 @@ VERIFIED_ALONE int native_walk(struct stack_scratch *s, const struct stack_maps 
 
 	if (!s)
 		return 0;
+	walk_begin(s);
+	if (s->record.sp % sizeof(__u64))
+		end = STACK_END_UNREADABLE;
 	for (n = STACK_NATIVE_FIRST; n < STACK_NATIVE_MAX && !end; n++) {
 		struct stack_native *frame = &s->record.native[n];
 
@@ -377,7 +287,7 @@ VERIFIED_ALONE int native_walk(struct stack_scratch *s, const struct stack_maps 
 		s->walk.hash = stack_hash(s->walk.hash, frame->ip);
 	}
 	end &= FRAME_IS_NONE - 1;
-	if (maps && walk_has_changed(s, maps)) {
+	if (maps && s->record.tag && walk_has_changed(s, maps)) {
 		s->record.tag = 0;
 		n = STACK_NATIVE_FIRST + 1;
 		end = STACK_END_RULE;

@@ -3,22 +3,32 @@
  * One step of unwinding, for the kernel half and the daemon: from the registers of a frame and its rule to the
  * registers of its caller.
  *
- * Who includes this defines before:
- *
- * UNWIND_MEMORY                              type of what has the stack's memory
- * UNWIND_CODE_ADDRESS(word)                  a return address, without the signature that some machines add
- * int unwind_word(m, address, &ret)          reads a word of the stack. Return: 0, or else it cannot be read
- * int unwind_saved(m, address, &ret)         the same for a saved frame pointer
- * void unwind_frame_pointer_used(m)          the frame pointer decides where the caller's frame is
- * __u64 unwind_top(m)                        end of the stack; 0: not known
- * const struct unwind_side *unwind_side(m, i)  element of unwind_sides, or NULL
+ * Who includes this defines UNWIND_MEMORY, the type of what has the stack's memory, and the macros or functions that
+ * are declared below for a file that does not.
  */
 #pragma once
 
 #include "unwind_find.h"
 
-#define UNWIND_FRAME_MAX (64ull << 20) /* bytes of a frame that is found by its frame pointer, where no end is known   \
-					*/
+#ifndef UNWIND_MEMORY
+#define UNWIND_MEMORY struct unwind_memory
+#define UNWIND_CODE_ADDRESS(word) (word) /* a return address without the signature that some machines add */
+struct unwind_memory;
+/* Reads a word of the stack. Return: 0, or else it cannot be read */
+int unwind_word(UNWIND_MEMORY *m, __u64 address, __u64 *ret);
+/* The same for a saved frame pointer. */
+int unwind_saved(UNWIND_MEMORY *m, __u64 address, __u64 *ret);
+/* The frame pointer, which has this value, decides where the caller's frame is. */
+void unwind_frame_pointer_used(UNWIND_MEMORY *m, __u64 value);
+/* End of the stack; 0: not known. */
+__u64 unwind_top(UNWIND_MEMORY *m);
+/* Element of unwind_sides, or NULL. */
+const struct unwind_side *unwind_side(UNWIND_MEMORY *m, __u32 i);
+#endif
+
+#define UNWIND_FRAME_MAX                                                                                               \
+	(64ull << 20) /* bytes of a frame that is found by its frame pointer, where no end is known                    \
+		       */
 
 /* Source: arch/x86/include/uapi/asm/sigcontext.h, ucontext.h: offsets from the context, where the handler's frame ends
  */
@@ -50,7 +60,7 @@ UNWIND_INLINE __u32 unwind_plain(UNWIND_MEMORY *m, __u32 rule, struct unwind_reg
 	__u64 slot = UNWIND_RULE_SLOT(rule), frame_pointer = r->frame_pointer, cfa = r->sp;
 
 	if (UNWIND_RULE_IS_FRAME(rule)) {
-		unwind_frame_pointer_used(m);
+		unwind_frame_pointer_used(m, frame_pointer);
 		cfa = frame_pointer;
 	}
 	cfa += UNWIND_RULE_WORDS(rule) * sizeof(__u64);
@@ -67,7 +77,7 @@ UNWIND_INLINE __u32 unwind_by_side(UNWIND_MEMORY *m, __u32 i, struct unwind_regi
 	if (!side)
 		return STACK_END_LOST;
 	if (side->is_frame)
-		unwind_frame_pointer_used(m);
+		unwind_frame_pointer_used(m, frame_pointer);
 	base = side->is_frame ? r->frame_pointer : r->sp;
 	cfa = base + (__s64)side->base_offset;
 	if (side->is_deref && unwind_word(m, cfa, &cfa))
@@ -85,7 +95,7 @@ UNWIND_INLINE __u32 unwind_signal(UNWIND_MEMORY *m, struct unwind_registers *r)
 	__u64 context = r->sp;
 
 	if (unwind_word(m, context + UNWIND_SIGNAL_IP, &r->ip) || unwind_word(m, context + UNWIND_SIGNAL_SP, &r->sp) ||
-	    unwind_word(m, context + UNWIND_SIGNAL_FRAME_POINTER, &r->frame_pointer))
+	    unwind_saved(m, context + UNWIND_SIGNAL_FRAME_POINTER, &r->frame_pointer))
 		return STACK_END_UNREADABLE;
 	r->is_exact = 1;
 	return STACK_END_NONE;
@@ -106,11 +116,12 @@ UNWIND_INLINE __u32 unwind_by_frame_pointer(UNWIND_MEMORY *m, struct unwind_regi
 {
 	__u64 at = r->frame_pointer, saved;
 
-	unwind_frame_pointer_used(m);
+	unwind_frame_pointer_used(m, at);
 	if (!unwind_is_on_stack(m, at, r->sp))
 		return STACK_END_FRAME_POINTERS;
-	if (unwind_word(m, at, &saved))
+	if (unwind_saved(m, at, &saved))
 		return STACK_END_UNREADABLE;
+	unwind_frame_pointer_used(m, saved);
 	if (saved && !unwind_is_on_stack(m, saved, at + sizeof(saved)))
 		return STACK_END_FRAME_POINTERS;
 	return unwind_return(m, r, at + 2 * sizeof(saved), saved);

@@ -57,18 +57,20 @@ static void source_file(const struct file_record *file, void *data)
 	pipeline_file(c->pipeline, file);
 }
 
-static void source_stack(const struct stack_record *record, void *data)
+static void source_stack(const struct stack_record *record, size_t n_bytes, void *data)
 {
 	const struct capture *c = data;
 
+	(void)n_bytes; /* its decoder has checked it */
 	if (c->stacks)
 		stacks_take(c->stacks, record);
 }
 
-static void source_code(const struct code_record *record, void *data)
+static void source_code(const struct code_record *record, size_t n_bytes, void *data)
 {
 	const struct capture *c = data;
 
+	(void)n_bytes;
 	if (c->stacks)
 		stacks_take_code(c->stacks, record);
 }
@@ -156,6 +158,7 @@ static void source_life(const struct life_record *life, void *data)
 		target_set_exec(c->targets, life->tgid, life->time_ns);
 		return;
 	case RECORD_LIBRARY:
+		stacks_look(c->stacks, life->tgid, life->exec_gen, life->uid);
 		hold_library(&c->hold, life);
 		return;
 	default: /* only reported */

@@ -21,6 +21,7 @@ static const char *const findings_details[] = {
 };
 
 static const struct answer_list findings_lists[] = {
+	{ "examples", "explain_call, with the id of one", .inner = "stack" },
 	{ "gaps", "narrow since or from and to", .more = NULL },
 	{ "behind", "raise max_tokens, or ask for one pid", .more = NULL },
 	{ "waits", "raise max_tokens, or ask for one pid", .more = NULL },

@@ -10,7 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/connect.h"
-#include "cli/export_file.h"
+#include "cli/save.h"
 #include "ingero/answers.h"
 #include "libingero/answers/explain/html.h"
 #include "libingero/answers/explain/json.h"
@@ -19,8 +19,6 @@
 #include "libingero/answers/whose.h"
 #include "cli/output.h"
 #include "cli/window.h"
-#include "libingero/connect/caller.h"
-#include "libingero/render/units.h"
 
 #define ID_CHARACTERS "0123456789abcdefABCDEF."
 
@@ -138,37 +136,6 @@ static int report(const struct explain_fields *f, const char *id, const struct i
 	return explain_report_append(&question, answer->reply, &style, out);
 }
 
-/* Writes the page to its file, completely or not at all, and prints errors. Return: 0 or -errno */
-static int page_write(const struct explain_fields *f, const struct buf *page)
-{
-	struct caller caller = caller_get();
-	struct export_file file = EXPORT_FILE_INIT;
-	char error[EXPORT_FILE_ERROR_BYTES];
-	int r;
-
-	/* A file named by the user is written with the user's rights: a link could lead to a file of root's. */
-	r = caller_become(&caller);
-	if (r < 0) {
-		output_error("cannot write %s as uid %u: %s", option_quote(f->html_path).text, (unsigned int)caller.uid,
-			     strerror(-r));
-		return r;
-	}
-	r = export_file_open(f->html_path, f->is_forced, error, &file);
-	if (r < 0) {
-		output_error("%s", error);
-		return r;
-	}
-	r = export_file_write(&file, page->data, page->n);
-	if (r == 0)
-		r = export_file_finish(&file);
-	export_file_done(&file);
-	if (r < 0)
-		output_error("cannot write %s: %s", option_quote(f->html_path).text, strerror(-r));
-	else
-		output_error("wrote the report (%s) to %s", units_bytes(page->n).text, option_quote(f->html_path).text);
-	return r;
-}
-
 static int explain_run(const void *fields, const struct options_rest *rest)
 {
 	const struct explain_fields *f = fields;
@@ -213,7 +180,7 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 	}
 	ingero_close(ingero);
 	if (r == 0 && f->html_path && strcmp(f->html_path, "-") != 0)
-		return page_write(f, &out.buf) < 0 ? COMMAND_FAILED : COMMAND_OK;
+		return save_file(f->html_path, f->is_forced, "the report", &out.buf) < 0 ? COMMAND_FAILED : COMMAND_OK;
 	if (r < 0 || output_flush(&out) < 0)
 		return COMMAND_FAILED;
 	return COMMAND_OK;

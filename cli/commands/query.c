@@ -171,6 +171,7 @@ static int calls_ask(struct query *q, struct ingero *ingero)
 		request.op = (char *)(uintptr_t)f->op;
 	request.limit = f->limit || q->calls.form != ROWS_TABLE ? f->limit : TERMINAL_CALLS;
 	request.min_duration_ns = f->min_duration_ns;
+	request.stacks = f->is_json;
 	return ingero_read(ingero, "ingero.v1.Query.Events", &request.base, calls_reply, q);
 }
 

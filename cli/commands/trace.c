@@ -37,16 +37,21 @@ struct trace_fields {
 	uint64_t sample_every;
 	struct trace_pace pace;
 	const char *record;
+	const char *stacks;
+	const char *py_walker; /* both of its values mean the same: there is one walker */
 	const char *db_path;
 	const char *handed[HANDED_COUNT]; /* as typed; NULL: not given */
 	bool is_all;
 	bool is_json;
+	bool is_debug;
 	bool no_color;
 };
 
-static const struct trace_fields trace_defaults = { .record = "slow", .pace = TRACE_PACE_DEFAULT };
+static const struct trace_fields trace_defaults = { .record = "slow", .stacks = "auto", .pace = TRACE_PACE_DEFAULT };
 
 static const char *const record_choices[] = { "slow", "all", "none", NULL };
+static const char *const stack_choices[] = { "all", "auto", "none", "true", "false", NULL };
+static const char *const walker_choices[] = { "auto", "ebpf", NULL };
 
 #define FIELDS struct trace_fields
 static const struct option trace_options[] = {
@@ -83,6 +88,16 @@ static const struct option trace_options[] = {
 	OPTION_ROW(CONSTANT, "record-all", record, "The same as --record all", .constant = "all"),
 	OPTION_ROW(NUMBER, "sampling-rate", sample_every,
 		   "Of the other calls record one in N of each thread; default: 64", .value = "N", .max = UINT32_MAX),
+	OPTION_ROW(
+		CHOICE, "stack", stacks,
+		"Which of the recorded calls have the call stack that made them: all and auto: every one; none; alone "
+		"or true: all; false: none; default: auto",
+		.value = "[all|auto|none]", .choices = stack_choices, .bare = "all"),
+	OPTION_ROW(CHOICE, "py-walker", py_walker,
+		   "How frames of Python are read: ebpf, in the kernel at the call, which is what auto takes, too",
+		   .value = "auto|ebpf", .choices = walker_choices),
+	OPTION_ROW(FLAG, "debug", is_debug,
+		   "Print the stack of each recorded call on stderr; instead of a live screen there are plain lines"),
 	OPTION_ROW(TEXT, "db", db_path,
 		   "Record to this database; needs a private daemon (root). Default: the service's, else "
 		   "INGERO_DB, else ~/.ingero/ingero.db; 'none': record nothing",
@@ -242,6 +257,22 @@ static bool has_place(const char *path)
 	return false;
 }
 
+/* Words of Ingero's users, true and false, become ours. */
+static const char *stacks_word(const struct trace_fields *f)
+{
+	if (strcmp(f->stacks, "true") == 0)
+		return "all";
+	return strcmp(f->stacks, "false") == 0 ? "none" : f->stacks;
+}
+
+/* The screen would be written over by lines on the same terminal. */
+static enum trace_view view_of(const struct trace_fields *f, bool has_program)
+{
+	enum trace_view view = trace_view_choose(f->is_json, has_program);
+
+	return view == TRACE_VIEW_SCREEN && f->is_debug ? TRACE_VIEW_LINES : view;
+}
+
 static int trace_run(const void *fields, const struct options_rest *rest)
 {
 	struct trace t = { .fields = fields, .caller = caller_get() };
@@ -252,7 +283,8 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 	struct trace_wish wish = {
 		.caller = &t.caller,
 		.request = &request,
-		.view = trace_view_choose(f->is_json, rest->argc > 0),
+		.view = view_of(f, rest->argc > 0),
+		.has_debug = f->is_debug,
 		.no_color = f->no_color,
 		.pace = f->pace,
 		.setting = { .scope = t.scope,
@@ -281,8 +313,9 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 	request.n_uids = has_scope ? f->uids.n : 1;
 	request.uids = has_scope ? f->uids.items : &own;
 	request.all = f->is_all && !f->pids.n && !f->uids.n;
-	request.events = f->is_json && strcmp(f->record, "none") != 0;
+	request.events = (f->is_json || f->is_debug) && strcmp(f->record, "none") != 0;
 	request.record = (char *)(uintptr_t)f->record; /* the message borrows it */
+	request.stacks = (char *)(uintptr_t)stacks_word(f);
 	request.sample_every = (uint32_t)f->sample_every;
 	/* Figures are requested also where no screen shows them: if the daemon dies, the last figures remain. */
 	request.figures_period_ns = TRACE_FIGURES_PERIOD_NS;
@@ -313,8 +346,8 @@ static const char *const trace_paragraphs[] = {
 	"killed it, 127 not found, 126 not started). sudo drops variables such as LD_LIBRARY_PATH: give them after "
 	"--, as in "
 	"'sudo ingero trace -- env LD_LIBRARY_PATH=DIR PROGRAM'.",
-	"--json prints the start, each recorded call (event), findings, losses, each second the figures of that "
-	"second alone, and at the end the summary of all.",
+	"--json prints the start, each recorded call (event) with its stack, findings, losses, each second the figures "
+	"of that second alone, and at the end the summary of all.",
 	"Where no service runs, sudo starts a private daemon that ends with the command.",
 	NULL,
 };

@@ -314,6 +314,7 @@ struct trace_result trace_session_run(struct ingero **ingero, const struct trace
 	struct trace_result result = { .status = COMMAND_OK };
 
 	trace_show_init(&t.show, wish->view, wish->no_color, &wish->setting, &wish->pace);
+	t.show.has_debug = wish->has_debug;
 	(void)signal(
 		SIGPIPE,
 		SIG_IGN); /* both ends of every pipe are known here: a lost reader is seen as -EPIPE, and we clean up */

@@ -21,6 +21,7 @@ struct trace_wish {
 	const Ingero__V1__TraceRequest *request; /* everything but the processes; completed for a program */
 	enum trace_view view;
 	bool no_color;
+	bool has_debug;		      /* stacks of recorded calls go to stderr */
 	struct trace_setting setting; /* as far as it is known before the start */
 	struct trace_pace pace;	      /* settings of progress lines */
 	char **program;		      /* NULL: none */

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "libingero/answers/libraries.h"
+#include "libingero/answers/stack/frames.h"
+#include "libingero/answers/stack/join.h"
 #include "cli/terminal.h"
 #include "libingero/answers/trace/json.h"
 #include "cli/trace/screen.h"
@@ -171,6 +173,19 @@ static int recent_take(struct trace_show *s, const Ingero__V1__Summary *piece)
 	return r;
 }
 
+/* Where stderr cannot be written, there is no other place for these lines. */
+static void stacks_show(struct trace_show *s, const Ingero__V1__EventBatch *batch)
+{
+	CLEANUP(output_done) struct output err = OUTPUT_INIT(STDERR_FILENO);
+	struct text_style style = output_style(STDERR_FILENO, s->no_color);
+
+	err.wake_fd = s->out.wake_fd;
+	for (size_t i = 0; i < batch->n_events; i++)
+		stack_debug_append(batch->events[i], stack_of_event(batch->events[i], batch->stacks, batch->n_stacks),
+				   &style, &err.buf);
+	(void)output_flush(&err);
+}
+
 int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
 {
 	int r = s->view == TRACE_VIEW_JSON ? trace_json_reply(&s->out.buf, reply) : 0;
@@ -195,8 +210,11 @@ int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
 		if (s->view == TRACE_VIEW_LINES && trace_finding_is_news(&s->told, reply->finding))
 			trace_finding_append(reply->finding, trace_report_explain(&s->setting), &s->style, &s->out.buf);
 		return 0;
-	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* separate lines only as JSON */
-	case INGERO__V1__TRACE_REPLY__BODY_LOSS:   /* in the footer, from the summary */
+	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* separate lines only as JSON, and their stacks */
+		if (s->has_debug)
+			stacks_show(s, reply->events);
+		return 0;
+	case INGERO__V1__TRACE_REPLY__BODY_LOSS: /* in the footer, from the summary */
 	case INGERO__V1__TRACE_REPLY__BODY_RESUME:
 	case INGERO__V1__TRACE_REPLY__BODY__NOT_SET:
 	default: /* reply bodies of later versions */

@@ -18,6 +18,7 @@ enum trace_view { TRACE_VIEW_JSON, TRACE_VIEW_LINES, TRACE_VIEW_SCREEN, TRACE_VI
 struct trace_show {
 	enum trace_view view;
 	bool no_color;
+	bool has_debug; /* stacks of recorded calls go to stderr */
 	struct output out;
 	struct text_style style;
 	struct trace_setting setting;

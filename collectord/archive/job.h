@@ -50,7 +50,7 @@ struct reader_job {
  */
 typedef int (*reader_method_func)(struct reader_job *job);
 
-#define QUESTION(ID, name, limit) int reader_##name(struct reader_job *job);
+#define QUESTION(ID, name, limit, stacks) int reader_##name(struct reader_job *job);
 #include "archive/reader.def"
 
 bool reader_is_late(const struct reader_job *job);

@@ -28,8 +28,9 @@ struct reader_question {
 	uint32_t uid;	      /* user id of the caller */
 	uint8_t all;	      /* may read every owner's rows */
 	uint8_t names_hidden;
-	uint8_t has_cost; /* the daemon captures, and adds the cost itself */
-	uint8_t pad[5];
+	uint8_t has_cost;   /* the daemon captures, and adds the cost itself */
+	uint8_t has_stacks; /* the answer needs stacks (reader.def) */
+	uint8_t pad[4];
 };
 
 struct child_role;

@@ -174,46 +174,6 @@ static enum parser_result symbols_walk(struct elf_file *f, uint64_t symbols_offs
 	return PARSER_OK;
 }
 
-static enum parser_result build_id_read(const struct elf_file *f, struct parser_library *library)
-{
-	uint8_t notes[4096];
-
-	for (size_t i = 0; i < f->n_segments; i++) {
-		const Elf64_Phdr *p = &f->segments[i];
-		uint64_t align = p->p_align == 8 ? 8 : 4;
-		uint64_t n = p->p_filesz, at = 0;
-		enum parser_result r;
-
-		if (p->p_type != PT_NOTE || n > ELF_NOTE_BYTES_MAX)
-			continue;
-		n = MIN(n, (uint64_t)sizeof(notes)); /* the build-id is among the first notes */
-		r = elf_file_read(f, p->p_offset, notes, (size_t)n);
-		if (r != PARSER_OK)
-			return r;
-		while (n - at >= sizeof(Elf64_Nhdr)) {
-			Elf64_Nhdr note;
-			uint64_t name, desc, next;
-
-			memcpy(&note, notes + at, sizeof(note));
-			name = at + sizeof(note);
-			desc = (name + note.n_namesz + align - 1) & ~(align - 1);
-			next = (desc + note.n_descsz + align - 1) & ~(align - 1);
-			if (desc > n || note.n_descsz > n - desc)
-				break;
-			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-			    memcmp(notes + name, "GNU", 4) == 0) {
-				library->n_build_id = (uint8_t)MIN(note.n_descsz, (uint32_t)PARSER_BUILD_ID_BYTES);
-				memcpy(library->build_id, notes + desc, library->n_build_id);
-				return PARSER_OK;
-			}
-			if (next > n)
-				break;
-			at = next;
-		}
-	}
-	return PARSER_OK;
-}
-
 static bool match_is_before(const struct elf_match *a, const struct elf_match *b)
 {
 	return a->offset != b->offset ? a->offset < b->offset : strcmp(a->name, b->name) < 0;
@@ -433,7 +393,7 @@ static enum parser_result library_read(struct elf_file *f, struct elf_matches *m
 	r = elf_file_read_header(f, &library->machine);
 	if (r != PARSER_OK)
 		return r;
-	r = build_id_read(f, library);
+	r = elf_file_read_build_id(f, library->build_id, &library->n_build_id);
 	if (r != PARSER_OK)
 		return r;
 	r = exports_read(f, m, library);

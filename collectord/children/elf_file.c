@@ -21,6 +21,10 @@ enum parser_result elf_file_read(const struct elf_file *f, uint64_t offset, void
 
 	if (offset > f->bytes || n > f->bytes - offset)
 		return PARSER_DAMAGED;
+	if (f->image) {
+		memcpy(data, f->image + offset, n);
+		return PARSER_OK;
+	}
 
 	while (n) {
 		ssize_t got = pread(f->fd, to, n, (off_t)offset);
@@ -106,9 +110,11 @@ enum parser_result elf_file_read_header(struct elf_file *f, uint16_t *ret_machin
 		return PARSER_DAMAGED;
 
 	*ret_machine = header.e_machine;
+	f->machine = header.e_machine;
 	if (header.e_shentsize == sizeof(Elf64_Shdr)) {
 		f->sections_offset = header.e_shoff;
 		f->n_sections = header.e_shnum;
+		f->names_section = header.e_shstrndx;
 	}
 	f->n_segments = header.e_phnum;
 	return elf_file_read(f, header.e_phoff, f->segments, f->n_segments * sizeof(f->segments[0]));
@@ -292,4 +298,58 @@ bool elf_file_read_section(const struct elf_file *f, uint64_t i, Elf64_Shdr *ret
 	       elf_file_read(f, f->sections_offset + i * sizeof(*ret_section), ret_section, sizeof(*ret_section)) ==
 		       PARSER_OK &&
 	       ret_section->sh_offset <= f->bytes && ret_section->sh_size <= f->bytes - ret_section->sh_offset;
+}
+
+static enum parser_result notes_read_build_id(const struct elf_file *f, uint64_t offset, uint64_t n, uint64_t align,
+					      uint8_t *id, uint8_t *ret_n)
+{
+	uint8_t notes[4096];
+	enum parser_result r;
+	uint64_t at = 0;
+
+	if (n > ELF_NOTE_BYTES_MAX)
+		return PARSER_OK;
+	n = MIN(n, (uint64_t)sizeof(notes)); /* the build-id is among the first notes */
+	r = elf_file_read(f, offset, notes, (size_t)n);
+	while (r == PARSER_OK && n - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		uint64_t name, desc, next;
+
+		memcpy(&note, notes + at, sizeof(note));
+		name = at + sizeof(note);
+		desc = (name + note.n_namesz + align - 1) & ~(align - 1);
+		next = (desc + note.n_descsz + align - 1) & ~(align - 1);
+		if (desc > n || note.n_descsz > n - desc)
+			break;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0) {
+			*ret_n = (uint8_t)MIN(note.n_descsz, (uint32_t)PARSER_BUILD_ID_BYTES);
+			memcpy(id, notes + desc, *ret_n);
+			break;
+		}
+		if (next > n)
+			break;
+		at = next;
+	}
+	return r;
+}
+
+enum parser_result elf_file_read_build_id(const struct elf_file *f, uint8_t *id, uint8_t *ret_n)
+{
+	enum parser_result r = PARSER_OK;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < f->n_segments && r == PARSER_OK && !*ret_n; i++) {
+		const Elf64_Phdr *p = &f->segments[i];
+
+		if (p->p_type == PT_NOTE)
+			r = notes_read_build_id(f, p->p_offset, p->p_filesz, p->p_align == 8 ? 8 : 4, id, ret_n);
+	}
+	/* The segments of a separate debug file are those of another file. */
+	for (uint64_t i = 0; i < f->n_sections && !*ret_n; i++) {
+		Elf64_Shdr s;
+
+		if (elf_file_read_section(f, i, &s) && s.sh_type == SHT_NOTE)
+			(void)notes_read_build_id(f, s.sh_offset, s.sh_size, s.sh_addralign == 8 ? 8 : 4, id, ret_n);
+	}
+	return r;
 }

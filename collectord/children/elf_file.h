@@ -12,13 +12,16 @@
 #define ELF_WINDOW_BYTES 4096
 #define ELF_NEEDED_MAX 32 /* guess: Python's interpreters need 7 libraries; more are not looked at */
 
-/* Set fd and bytes, all else zero, before the header is read. */
+/* Set fd (or image) and bytes, all else zero, before the header is read. */
 struct elf_file {
 	int fd;
+	const uint8_t *image; /* its bytes in memory; NULL: they are read from fd */
 	uint64_t bytes;
+	uint16_t machine; /* e_machine */
 	size_t n_segments;
 	uint64_t sections_offset;
-	size_t n_sections; /* 65535 at most */
+	size_t n_sections;    /* 65535 at most */
+	size_t names_section; /* index of the section with the names of sections */
 	Elf64_Phdr segments[ELF_SEGMENTS_MAX];
 	/* Window for reading names: bytes of the file from window_start on. */
 	uint64_t window_start;
@@ -67,3 +70,10 @@ bool elf_file_read_name(struct elf_file *f, uint64_t strings_offset, uint64_t st
 			size_t room);
 /** elf_file_read_section() - read a section. Return: false unless it lies in the file */
 bool elf_file_read_section(const struct elf_file *f, uint64_t i, Elf64_Shdr *ret_section);
+/**
+ * elf_file_read_build_id() - read the build-id from the notes of the segments, else of the sections
+ * @id: room for PARSER_BUILD_ID_BYTES, which a longer one is cut to
+ * @ret_n: number of its bytes; 0: none
+ * Return: PARSER_OK, or why the segments cannot be read, whether or not one was found
+ */
+enum parser_result elf_file_read_build_id(const struct elf_file *f, uint8_t *id, uint8_t *ret_n);

@@ -91,6 +91,16 @@ struct finding_call {
 	uint32_t tid;
 };
 
+#define FINDING_FILE_BYTES 512
+#define FINDING_FUNC_BYTES 128
+
+/* The line of the program where the calls that lost most, or the waits, were made. */
+struct finding_site {
+	char file[FINDING_FILE_BYTES]; /* "": not known, as the next; longer ones are cut */
+	char func[FINDING_FUNC_BYTES];
+	uint32_t line; /* 0: not known */
+};
+
 struct finding {
 	uint64_t id;			/* of identity and start; never 0 */
 	const char *kind;		/* the detector's name, static */
@@ -117,6 +127,7 @@ struct finding {
 	size_t n_evidence;
 	struct finding_call call[FINDING_CALLS_MAX]; /* examples, the longest first */
 	size_t n_calls;
+	struct finding_site from;
 	char title[FINDING_TITLE_BYTES]; /* "cudaStreamSynchronize waited for the CPU", "train.py waited for data ..."
 					  */
 	char advice[FINDING_ADVICE_MAX][FINDING_ADVICE_BYTES]; /* commands or steps, the most useful first */

@@ -252,6 +252,21 @@ static bool advice_fill(const struct finding *f, struct arena *arena, Ingero__V1
 	return true;
 }
 
+/* Absent where neither file nor function is known. */
+static bool site_fill(const struct finding_site *from, struct arena *arena, Ingero__V1__Finding *m)
+{
+	if (!from->file[0] && !from->func[0])
+		return true;
+	m->from = ARENA_NEW(arena, Ingero__V1__Site);
+	if (!m->from)
+		return false;
+	ingero__v1__site__init(m->from);
+	m->from->file = arena_copy_name(arena, from->file);
+	m->from->func = arena_copy_name(arena, from->func);
+	m->from->line = from->line;
+	return m->from->file && m->from->func;
+}
+
 static void name_hide(Ingero__V1__Finding *message, uint32_t *pid, char *comm)
 {
 	if (comm[0] && strstr(message->title, comm))
@@ -363,7 +378,7 @@ Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, 
 		return NULL;
 	if (program_to_message(&f->process.program, arena, &m->program) < 0)
 		return NULL;
-	if (!evidence_fill(f, arena, m) || !advice_fill(f, arena, m) ||
+	if (!evidence_fill(f, arena, m) || !advice_fill(f, arena, m) || !site_fill(&f->from, arena, m) ||
 	    !examples_message(f, boot, clock, data, arena, m))
 		return NULL;
 	return m;

@@ -92,6 +92,7 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 	bpf->rodata->has_loop = traits->has_loop;
 	bpf->rodata->has_percpu_lookup = traits->has_percpu_lookup;
 	bpf->rodata->has_find_vma = traits->has_find_vma;
+	bpf->rodata->checks_stacks = set->checks_stacks;
 	bpf->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	bpf->rodata->ring_wake_bytes = ring_bytes / 4;
 	bpf->rodata->ran_entries = ran_entries(set->n_cpus);
@@ -367,6 +368,7 @@ int probe_set_open(const struct probe_set_options *options, char *why, size_t wh
 		return -ENOMEM;
 	set->session_fd = -1;
 	set->all_operations = options->all_operations;
+	set->checks_stacks = options->checks_stacks || INGERO_CHECK_STACKS;
 	(void)libbpf_set_print(print_libbpf);
 	set->n_cpus = libbpf_num_possible_cpus();
 	if (set->n_cpus < 1)

@@ -40,6 +40,7 @@ struct probe_set_options {
 	enum probe_back_end back_end; /* any value but AUTO is forced, without fallback */
 	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: PROBE_RING_BYTES */
 	bool all_operations;	      /* attach all with perf events, too, instead of the fewest */
+	bool checks_stacks;	      /* for tests: probe_stacks_memo() */
 	bool is_oldest;		      /* for tests: use no feature that Linux 5.15 lacks */
 	bool is_blind;		      /* for tests: act as on a kernel that does not report task switches */
 };

@@ -19,7 +19,6 @@
 #include "ingero.skel.h" /* after bpf/record.h, whose types it uses */
 
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* bpf/maps.h */
-#define COUNTER_BYSTANDER LOSS_COUNT	     /* bpf/maps.h */
 
 /* An array of words in the kernel half, of which the first bytes are mapped. */
 struct unwind_words {
@@ -36,6 +35,7 @@ struct unwind_tables {
 struct probe_set {
 	struct ingero *bpf;
 	enum probe_back_end back_end;
+	bool checks_stacks;	    /* as in struct probe_set_options */
 	bool all_operations;	    /* attach all operations with every back end */
 	int session_fd;		    /* lock of session_claim(); -1: not held */
 	struct attach *calibration; /* stays attached, because closing takes longer than measuring */

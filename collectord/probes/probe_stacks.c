@@ -88,8 +88,8 @@ int probe_stacks_process(const struct probe_set *set, uint32_t tgid, struct prob
 
 	if (bpf_map_lookup_elem(bpf_map__fd(set->bpf->maps.processes), &tgid, &entry))
 		return -errno;
-	*ret_process = (struct probe_stacks_process){ .exec_gen = entry.exec_gen,
-						      .loader_changes = entry.loader_changes };
+	*ret_process =
+		(struct probe_stacks_process){ .exec_gen = entry.exec_gen, .loader_changes = entry.loader_changes };
 	return 0;
 }
 
@@ -198,4 +198,11 @@ void probe_stacks_reset(struct probe_set *set)
 		for (size_t k = 0; k < ARRAY_SIZE(bss->rule_cache[i]); k++)
 			__atomic_store_n(&bss->rule_cache[i][k], 0, __ATOMIC_RELAXED);
 	(void)__atomic_add_fetch(&bss->unwind_pass, 1, __ATOMIC_SEQ_CST);
+}
+
+void probe_stacks_memo(const struct probe_set *set, struct probe_stacks_memo *ret_memo)
+{
+	*ret_memo = (struct probe_stacks_memo){ .n_hits = probe_set_counter(set, COUNTER_MEMO_HIT),
+						.n_misses = probe_set_counter(set, COUNTER_MEMO_MISS),
+						.n_wrong = probe_set_counter(set, COUNTER_MEMO_WRONG) };
 }

@@ -15,6 +15,12 @@
 
 struct probe_set;
 
+/* Of the memo of walks, since open. */
+struct probe_stacks_memo {
+	uint64_t n_hits, n_misses;
+	uint64_t n_wrong; /* hits whose stack was another one */
+};
+
 /* What changes with the mappings of a process. */
 struct probe_stacks_process {
 	uint32_t exec_gen;
@@ -55,3 +61,6 @@ const struct unwind_side *probe_stacks_side(const struct probe_set *set, uint32_
 void probe_stacks_side_put(struct probe_set *set, uint32_t idx, const struct unwind_side *side);
 /** probe_stacks_reset() - forget all entries of pages and all mappings: rows and pages may be used for other files */
 void probe_stacks_reset(struct probe_set *set);
+
+/** probe_stacks_memo() - with checks_stacks, or built with INGERO_CHECK_STACKS: all hits are checked; else all are 0 */
+void probe_stacks_memo(const struct probe_set *set, struct probe_stacks_memo *ret_memo);

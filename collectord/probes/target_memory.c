@@ -14,78 +14,17 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/parse.h"
-#include "procs/procfs.h"
+#include "procs/root_file.h"
 
 #define HEAD "ingero libraries 1"
 #define LIST_BYTES_MAX (TARGET_MEMORY_FILES_MAX * 4352u) /* each file has a path and six numbers */
 #define DAY_S 86400u
 #define OTHERS_WRITE (S_IWGRP | S_IWOTH)
 
-/* ---- files that nobody but root can replace ---- */
-
-struct mounts {
-	int proc_fd;
-	uint64_t root, usr; /* ids of mounts that are never unmounted while the machine runs */
-};
-
-static int mount_of(int proc_fd, const char *path, uint64_t *ret_id)
-{
-	CLEANUP(closep) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return fd < 0 ? -errno : procfs_mount_id(proc_fd, fd, ret_id);
-}
-
-/* The mount is checked first, so that no request is sent to another file system. */
-static int step_check(const struct mounts *mounts, int fd, struct stat *ret_stat)
-{
-	uint64_t mount;
-	int r = procfs_mount_id(mounts->proc_fd, fd, &mount);
-
-	if (r < 0)
-		return r;
-	if (mount != mounts->root && mount != mounts->usr)
-		return -EPERM;
-	if (fstat(fd, ret_stat) < 0)
-		return -errno;
-	/* With an access control list the group bits hold its mask. */
-	return ret_stat->st_uid != 0 || (ret_stat->st_mode & OTHERS_WRITE) || S_ISLNK(ret_stat->st_mode) ? -EPERM : 0;
-}
-
-/* Open a path, with each component checked before the next. Return: O_PATH descriptor or -errno */
-static int path_walk(int proc_fd, const char *path, struct stat *ret_stat)
-{
-	CLEANUP(closep) int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct mounts mounts = { .proc_fd = proc_fd };
-	char name[NAME_MAX + 1];
-	int r = fd < 0 ? -errno : mount_of(proc_fd, "/", &mounts.root);
-
-	if (r == 0 && mount_of(proc_fd, "/usr", &mounts.usr) < 0)
-		mounts.usr = mounts.root;
-	if (r == 0)
-		r = *path == '/' ? step_check(&mounts, fd, ret_stat) : -EINVAL;
-	while (r == 0 && *(path += strspn(path, "/"))) {
-		size_t n = strcspn(path, "/");
-		int next;
-
-		if (n > NAME_MAX || !S_ISDIR(ret_stat->st_mode))
-			return -EINVAL;
-		memcpy(name, path, n);
-		name[n] = 0;
-		path += n;
-		next = strcmp(name, "..") == 0 ? -1 : openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (next < 0)
-			return strcmp(name, "..") == 0 ? -EINVAL : -errno;
-		closep(&fd);
-		fd = next;
-		r = step_check(&mounts, fd, ret_stat);
-	}
-	return r < 0 ? r : TAKE_FD(fd);
-}
-
 int target_memory_open_file(int proc_fd, const char *path, const struct file_identity *id)
 {
 	struct stat st = { .st_mode = 0 };
-	CLEANUP(closep) int fd = path_walk(proc_fd, path, &st);
+	CLEANUP(closep) int fd = root_file_open(proc_fd, path, /* n_links= */ 0, &st);
 
 	if (fd < 0)
 		return fd;

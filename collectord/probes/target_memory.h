@@ -3,9 +3,8 @@
  * Library files that were attached before, remembered from one run of a service to the next, so that they are attached
  * before a process loads them.
  *
- * Only files that nobody but root can replace: owned by root, on the file system of / or /usr, with every parent
- * directory owned by root and writable by nobody else. A kept path is a hint: the opened file is compared with the one
- * that was attached.
+ * Only files that nobody but root can replace (procs/root_file.h). A kept path is a hint: the opened file is compared
+ * with the one that was attached.
  */
 #pragma once
 

@@ -27,8 +27,8 @@ struct procfs_mapping {
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	bool is_executable;
-	bool is_writable;
 	bool is_deleted;  /* the file was deleted; path is its former path */
+	bool is_writable;
 	const char *path; /* borrowed; "" for anonymous memory, "[...]" for the kernel's own */
 };
 

@@ -18,7 +18,7 @@
 #include "rpc/scope.h"
 
 static int question_pack(struct read_question *question, const struct rpc_context *context, enum method_id method,
-			 const ProtobufCMessage *request)
+			 const ProtobufCMessage *request, bool has_stacks)
 {
 	const struct call_identity *identity = call_identity(question->call);
 	struct reader_question q = {
@@ -29,6 +29,7 @@ static int question_pack(struct read_question *question, const struct rpc_contex
 		.all = identity->can_read_all || (context->is_private && identity->uid == getuid()),
 		.names_hidden = answer_hides_names(identity),
 		.has_cost = context->capture->source != NULL,
+		.has_stacks = has_stacks,
 	};
 	size_t n = protobuf_c_message_get_packed_size(request);
 	uint8_t *p;
@@ -76,7 +77,8 @@ static void question_done(struct read_question *question)
 	buf_done(&question->more);
 }
 
-static void question_ask(struct call *call, enum method_id id, const ProtobufCMessage *request, uint64_t limit_ns)
+static void question_ask(struct call *call, enum method_id id, const ProtobufCMessage *request, uint64_t limit_ns,
+			 bool has_stacks)
 {
 	const struct method *method = method_get(id);
 	struct rpc_context *context = call_context(call);
@@ -96,7 +98,7 @@ static void question_ask(struct call *call, enum method_id id, const ProtobufCMe
 			  "too many questions to the database are waiting already: wait for some to be answered");
 		return;
 	}
-	if (question_pack(&question, context, id, request) < 0) {
+	if (question_pack(&question, context, id, request, has_stacks) < 0) {
 		call_fail(call, CALL_ERROR_INVALID, "the question is too long, or there is no memory for it");
 		return;
 	}
@@ -109,9 +111,9 @@ static void question_ask(struct call *call, enum method_id id, const ProtobufCMe
 		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
 }
 
-#define QUESTION(ID, name, limit)                                                                                      \
+#define QUESTION(ID, name, limit, stacks)                                                                              \
 	void rpc_query_##name(struct call *call, const method_query_##name##_request *request)                         \
 	{                                                                                                              \
-		question_ask(call, METHOD_QUERY_##ID, &request->base, limit);                                          \
+		question_ask(call, METHOD_QUERY_##ID, &request->base, limit, stacks);                                  \
 	}
 #include "archive/reader.def"

@@ -43,7 +43,7 @@ static void copy_frame_pointer_used(struct copy_memory *m)
 #define UNWIND_CODE_ADDRESS(word) (word)
 #define unwind_word(m, address, ret) copy_word(m, address, ret)
 #define unwind_saved(m, address, ret) copy_word(m, address, ret)
-#define unwind_frame_pointer_used(m) copy_frame_pointer_used(m)
+#define unwind_frame_pointer_used(m, r) copy_frame_pointer_used(m)
 #define unwind_top(m) ((m)->record->sp + (m)->record->n_memory)
 #define unwind_side(m, i) copy_side(m, i)
 #include "bpf/unwind_step.h"

@@ -22,7 +22,7 @@ struct map_sight {
 
 struct maps_reading {
 	ARRAY(struct map_sight) sights;
-	uint64_t exec_bytes;
+	uint64_t exec_vm; /* pages */
 };
 
 static void reading_done(struct maps_reading *reading)
@@ -43,7 +43,7 @@ static int on_stack_mapping(const struct procfs_mapping *m, void *data)
 	if (reading->sights.n >= PROCESS_MAPS_MAX)
 		return -E2BIG;
 	if (!m->is_writable)
-		reading->exec_bytes += m->end - m->start;
+		reading->exec_vm += (m->end - m->start) >> UNWIND_PAGE_SHIFT;
 	s.sight = (struct stack_sight){ .start = m->start,
 					.end = m->end,
 					.inode = m->inode,
@@ -79,6 +79,9 @@ static void sights_identify(struct maps_reading *reading, struct probe_set *prob
 		if (found)
 			reading->sights.items[i].sight.file = found->file;
 	}
+	/* As the kernel counts them; before Linux 6.1 they are added up. */
+	if (n > 0)
+		reading->exec_vm = records[0].exec_vm;
 }
 
 static void map_place(struct stack_files *files, struct process_map *map, const struct map_sight *s)
@@ -105,7 +108,7 @@ static struct process_maps *maps_new(struct stack_files *files, const struct map
 	maps->tag = ++last_tag ? last_tag : ++last_tag;
 	maps->n = n;
 	maps->is_cut = n > STACK_MAPPINGS_MAX;
-	maps->exec_vm = reading->exec_bytes >> UNWIND_PAGE_SHIFT;
+	maps->exec_vm = reading->exec_vm;
 	for (size_t i = 0; i < n; i++) {
 		struct map_sight s = reading->sights.items[i];
 
@@ -122,7 +125,7 @@ int process_maps_read(struct stack_files *files, int proc_fd, uint32_t tgid, uin
 		      struct process_maps **ret_maps)
 {
 	struct probe_set *probes = stack_files_probes(files);
-	CLEANUP(reading_done) struct maps_reading reading = { .exec_bytes = 0 };
+	CLEANUP(reading_done) struct maps_reading reading = { .exec_vm = 0 };
 	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, tgid);
 	struct probe_stacks_process before, after;
 	struct process_maps *maps;
@@ -180,7 +183,8 @@ void process_maps_to_kernel(const struct process_maps *maps, struct stack_maps *
 	*ret = (struct stack_maps){ .n = (uint32_t)MIN(maps->n, (size_t)STACK_MAPPINGS_MAX),
 				    .tag = maps->tag,
 				    .exec_gen = maps->exec_gen,
-				    .loader_changes = maps->loader_changes };
+				    .loader_changes = maps->loader_changes,
+				    .exec_vm = maps->exec_vm };
 	for (uint32_t i = 0; i < ret->n; i++)
 		ret->mappings[i] = (struct stack_mapping){
 			.start = maps->items[i].start,

@@ -85,7 +85,7 @@ static void stack_file_free(struct stack_file *file)
 {
 	closep(&file->path_fd);
 	rules_wanted_done(&file->rules);
-	names_done(&file->names);
+	names_forget(&file->names);
 	ARRAY_DONE(&file->segments);
 	free(file->path);
 	free(file);
@@ -123,6 +123,11 @@ struct child *stack_files_namer(const struct stack_files *files)
 struct probe_set *stack_files_probes(const struct stack_files *files)
 {
 	return files->probes;
+}
+
+int stack_files_proc_fd(const struct stack_files *files)
+{
+	return files->proc_fd;
 }
 
 struct rules_table *stack_files_rules(struct stack_files *files)
@@ -183,7 +188,7 @@ static int file_add(struct stack_files *files, const struct file_identity *id, u
 	if (!file)
 		return -ENOMEM;
 	*file = (struct stack_file){ .files = files, .id = *id, .owner = owner, .n_bytes = n_bytes };
-	names_init(&file->names);
+	names_begin(&file->names);
 	file->path = strdup(path);
 	if (!file->path) {
 		file->path_fd = -1;
@@ -220,7 +225,7 @@ static int vdso_get(struct stack_files *files, const struct stack_sight *sight, 
 }
 
 /* With an access control list the group bits hold its mask. */
-static uint32_t owner_of(int path_fd, uint32_t uid)
+static uint32_t file_owner(int path_fd, uint32_t uid)
 {
 	struct stat st;
 
@@ -245,7 +250,7 @@ static int file_open(struct stack_files *files, const struct stack_sight *sight,
 	fd = target_candidate_open(files->proc_fd, sight->process_fd, files->memory_device, &c, &id, &n_bytes);
 	if (fd < 0)
 		return fd;
-	owner = owner_of(fd, sight->uid);
+	owner = file_owner(fd, sight->uid);
 	*ret_file = file_known(files, &id, owner);
 	if (*ret_file)
 		return 0;
@@ -323,7 +328,7 @@ void stack_files_pump(struct stack_files *files, stack_files_told_func told, voi
 
 		rules_pump(file, told, data);
 		names_pump(file, told, data);
-		if (file->rules.pages.n || file->names.wanted.n)
+		if (file->rules.pages.n || names_are_wanted(&file->names))
 			continue;
 		file->is_dirty = false;
 		ARRAY_REMOVE_SWAP(&files->dirty, i);

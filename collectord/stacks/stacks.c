@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "procs/procfs.h"
 #include "stacks/codes.h"
+#include "stacks/process_maps.h"
 #include "stacks/process_stacks.h"
 #include "stacks/stack_file.h"
 #include "stacks/work.h"
@@ -164,6 +165,11 @@ void stacks_take_code(struct stacks *s, const struct code_record *record)
 struct stack *stacks_find(struct stacks *s, const struct call_record *call)
 {
 	return process_stacks_find(s->processes, call);
+}
+
+void stacks_look(struct stacks *s, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
+{
+	process_stacks_look(s->processes, tgid, exec_gen, uid);
 }
 
 void stacks_exec(struct stacks *s, uint32_t tgid)

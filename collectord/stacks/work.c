@@ -192,6 +192,8 @@ static const char *end_why(enum stack_end end, bool is_python)
 		return "the stack is larger than 64 KiB";
 	case STACK_END_LAYOUT:
 		return "this build of Python is not known";
+	case STACK_END_INTERPRETER:
+		return "frames of an interpreter within the interpreter are not walked";
 	case STACK_END_COUNT:
 		break;
 	}

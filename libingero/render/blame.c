@@ -57,6 +57,11 @@ const char *blame_view_phrase(enum blame_view_class class)
 	return words[class].phrase;
 }
 
+const char *blame_view_field(enum blame_view_class class)
+{
+	return words[class].field;
+}
+
 enum blame_view_class blame_view_parse(const char *field)
 {
 	enum blame_view_class class = 0;

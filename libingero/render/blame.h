@@ -33,5 +33,7 @@ uint64_t blame_view_waits_for_cpu_ns(const struct blame_view *view);
 const char *blame_view_label(enum blame_view_class class);
 /** blame_view_phrase() - meaning of the class, completes "spent": "waiting in the GPU driver" */
 const char *blame_view_phrase(enum blame_view_class class);
+/** blame_view_field() - its field in message Blame: "on_cpu" */
+const char *blame_view_field(enum blame_view_class class);
 /** blame_view_parse() - class by its field name in message Blame; BLAME_VIEW_COUNT: no such field */
 enum blame_view_class blame_view_parse(const char *field);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/json_text.h"
+#include "libingero/render/stack_json.h"
 
 #define UNIX_NS_SUFFIX "_unix_ns"
 
@@ -71,6 +72,15 @@ static void enum_append(struct buf *out, const ProtobufCEnumDescriptor *descript
 		(void)buf_printf(out, "%d", value);
 }
 
+/* A message that is not the object of its fields. */
+static void message_append(struct buf *out, const ProtobufCMessage *message)
+{
+	if (message->descriptor == &ingero__v1__site__descriptor)
+		stack_json_site(out, (const Ingero__V1__Site *)message);
+	else
+		pb_json_append(out, message);
+}
+
 /* One value of a field, at `at` in protobuf-c's layout; `size` is the size of one value. */
 static void field_value_append(struct buf *out, const ProtobufCFieldDescriptor *field, const void *at, size_t *ret_size)
 {
@@ -128,7 +138,7 @@ static void field_value_append(struct buf *out, const ProtobufCFieldDescriptor *
 		*ret_size = sizeof(ProtobufCBinaryData);
 		break;
 	case PROTOBUF_C_TYPE_MESSAGE:
-		pb_json_append(out, *(const ProtobufCMessage *const *)at);
+		message_append(out, *(const ProtobufCMessage *const *)at);
 		*ret_size = sizeof(ProtobufCMessage *);
 		break;
 	}
@@ -156,6 +166,10 @@ static void field_append(struct buf *out, const ProtobufCMessage *message, const
 	const uint8_t *base = (const uint8_t *)message, *at = base + field->offset;
 	size_t n_name = strlen(field->name), size = 0;
 
+	if (field->descriptor == &ingero__v1__stack__descriptor && field->label != PROTOBUF_C_LABEL_REPEATED) {
+		stack_json_members(out, *(const Ingero__V1__Stack *const *)(const void *)at);
+		return;
+	}
 	if (field_is_unix_ns(field))
 		n_name -= strlen(UNIX_NS_SUFFIX);
 	json_text_add_n(out, field->name, n_name);

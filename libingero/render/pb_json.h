@@ -5,7 +5,7 @@
  * Numbers and texts of proto3 are always present, so that every line of a kind has the same keys. Absent fields of a
  * proto2 message and absent messages are left out. 64-bit numbers are JSON numbers. A field `x_unix_ns` appears as `x`:
  * RFC 3339 text in UTC with nanoseconds, null when it is 0 (unknown). Bytes are hexadecimal text. Infinity and NaN are
- * null.
+ * null. Stacks and sites have their own forms (libingero/render/stack_json.h).
  */
 #pragma once
 

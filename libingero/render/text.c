@@ -102,6 +102,13 @@ unsigned int text_append(struct buf *out, const struct text_style *style, const 
 	return columns;
 }
 
+const char *text_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 void text_spaces(struct buf *out, unsigned int n)
 {
 	while (n-- > 0)

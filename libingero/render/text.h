@@ -34,6 +34,9 @@ unsigned int text_columns(const char *text);
  */
 unsigned int text_append(struct buf *out, const struct text_style *style, const char *text, unsigned int room);
 
+/** text_file_name() - a path without its directories, for where there is no room for them */
+const char *text_file_name(const char *path);
+
 /** text_spaces() - append n spaces */
 void text_spaces(struct buf *out, unsigned int n);
 

@@ -22,6 +22,7 @@ const struct prompt prompt_slow_step = {
 		"3. Otherwise call explain for the process, and take the finding that explains the largest part.\n"
 		"4. Follow 'by' and 'chain' of that part to the process that ended the wait, and to what it did "
 		"meanwhile.\n"
+		"5. Call get_stacks for the process: the first stacks are the lines that take most time in calls.\n"
 		"Then answer: which share of the step is lost to what, through which process, and the remedy of the "
 		"finding.\n"
 		"Where an answer says that nothing is recorded for what was asked, call what it names as next, and say "

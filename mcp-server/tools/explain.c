@@ -21,7 +21,8 @@ static const struct param explain_params[] = {
 static const struct tool_member explain_members[] = {
 	{ "summary", "string", "The answer in a line" },
 	{ "findings", "array",
-	  "Problems, worst first: kind, severity, process, operation, cause, evidence, advice, lost_ns" },
+	  "Problems, worst first: kind, severity, process, operation, from (the line of the program), cause, evidence, "
+	  "advice, lost_ns" },
 	{ "more_findings", "integer", "Number of findings left out by the daemon" },
 	{ "accounts", "array", "Of each process the thread that lost most: where its wall clock went" },
 	{ "more_accounts", "integer", "Number of threads with an account that only blame shows" },
@@ -31,6 +32,7 @@ static const struct tool_member explain_members[] = {
 	{ "behind", "array", "Processes that ran while calls waited for a CPU" },
 	{ "system_peak", "object", "The worst of CPU, memory, load and pressure" },
 	{ "gaps", "array", "Times of which something is missing" },
+	{ "examples", "array", "With id: those of its calls that were recorded, with their stacks (details)" },
 	{ "is_recording", "boolean", "Whether the window reaches to now and somebody records" },
 	{ "window", "object",
 	  "The time that the answer covers; widened: figures are stored in longer spans, and reach beyond it" },

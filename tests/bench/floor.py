@@ -25,10 +25,10 @@ def standins(programs):
 
 @contextlib.contextmanager
 def empty_probes(programs, libraries):
-    """Attaches empty programs where the tracer attaches, with the back end session."""
+    """Attaches empty programs where the tracer attaches, with the back end session. Gives the process that holds them."""
     words = [word for path in libraries for word in (path, *map(str, places(programs, path)))]
     with subprocess.Popen([programs.path("empty_probes"), "session", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if process.stdout.readline() != "ready\n":
             raise ingero.Failed("empty probes could not be attached: they need Linux 6.13")
-        yield
+        yield process
         process.stdin.close()

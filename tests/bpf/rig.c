@@ -105,6 +105,7 @@ void rig_open_bare(struct rig *rig, enum probe_back_end back_end, uint64_t ring_
 	const struct probe_set_options options = {
 		.back_end = back_end,
 		.ring_bytes = ring_bytes,
+		.checks_stacks = getenv("RIG_CHECK_STACKS"),
 		.is_oldest = getenv("RIG_OLDEST"),
 		.is_blind = getenv("RIG_BLIND"),
 	};

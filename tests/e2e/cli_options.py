@@ -30,7 +30,7 @@ BAD_TOGETHER = [
     ["trace", "--ringbuf-size", "3m"], ["trace", "--pid", "1", "--user", "root"], ["trace", "--pid", "1", "--", "true"],
     ["trace", "--all", "--", "true"], ["trace", "--user", "root", "--", "true"], ["trace", "--"], ["trace", "--", ""], ["trace", "python"],
     ["trace", "--duration", "0"], ["trace", "-d0s", "--json"], ["query", "SELECT 1", "--timeout", "0"],
-    ["trace", "--stack"], ["trace", "--record", "--stack"], ["trace", "--record=no"], ["trace", "--json=no"], ["export", "-d"], ["trace", "--inference-warmup", "3"], ["explain", "--nodes=a"], ["query", "--include-rolled"],
+    ["trace", "--stack", "maybe"], ["trace", "--stack=maybe"], ["trace", "--py-walker", "userspace"], ["trace", "--record=no"], ["trace", "--json=no"], ["export", "-d"], ["trace", "--inference-warmup", "3"], ["explain", "--nodes=a"], ["query", "--include-rolled"],
     ["completion"], ["completion", "tcsh"], ["help", "frobnicate"], ["help", "--man", "--json"],
     ["explain", "--since", "0"], ["blame", "--since", "0s"], ["explain", "--since", "5"], ["explain", "--since", "yesterday"], ["explain", "--from", "5m"], ["explain", "--from", "25:00"],
     ["explain", "--from", "2026-02-30"], ["explain", "--to", "14"], ["explain", "--from=14:03 "], ["explain", "--from", "\u0661\u0664:03"],
@@ -41,10 +41,16 @@ BAD_TOGETHER = [
     ["query", "SELECT 1", "--pid", "1"], ["query", "--timeout", "5s"], ["query", "--limit", "-1"], ["query", "--min-duration", "5"],
     ["export"], ["export", "-o"], ["export", "-o", "x", "--format", "perfetto"], ["export", "-o", "x", "y"],
     ["export", "-o", "x", "--since", "1h", "--to", "now"],
+    ["stacks", "--json", "--format", "svg"], ["stacks", "--force"], ["stacks", "--output", "-", "--force"], ["stacks", "--before-db", "x.db"],
+    ["stacks", "--format", "svg", "--before-from", "10:00"], ["stacks", "--format", "folded", "--before-to", "10:00"],
+    ["stacks", "--format", "pprof", "--before-from", "2026-01-30", "--before-to", "2026-01-31"],
+    ["stacks", "--format", "svg", "--before-from", "2026-01-31", "--before-to", "2026-01-30"],
+    ["stacks", "--format", "svg", "--before-db", "x.db", "--limit", "3"], ["stacks", "--measure", "blame"], ["stacks", "--since", "0"],
 ]
 # What Ingero's users know and this version lacks: refused by name, with a way out behind the semicolon.
 ABSENT = [
     (["check", "--support-bundle", "x"], "--support-bundle"), (["check", "--support-bundle=x"], "--support-bundle"),
+    (["trace", "--py-walker=userspace"], "--py-walker=userspace"), (["trace", "--stack-samples", "5"], "--stack-samples"), (["demo", "--stack"], "--stack"),
     (["trace", "-v"], "-v"), (["trace", "--verbose"], "--verbose"), (["demo", "-v"], "-v"), (["demo", "-d", "5s"], "-d"),
     (["demo", "cold-start", "-d5s"], "-d"),
     (["--debug", "trace"], "--debug"), (["--config", "x", "trace"], "--config"), (["--config=x", "trace"], "--config"),
@@ -64,6 +70,8 @@ MEANT = [
     (["query", "SELECT", "a recording"], "the shell needs quotes around a SELECT: ingero query 'SELECT ...'"),
     (["status", "lock.db"], "status takes no argument 'lock.db'; 'ingero help status' shows what it takes"),
     (["trace", "lock.db"], "trace takes no argument 'lock.db'; a program to start goes after '--': ingero trace -- PROGRAM"),
+    (["flame"], "unknown command 'flame'; 'ingero stacks --format svg' draws a flame graph of recorded calls"),
+    (["stacks", "lock.db"], "stacks takes no argument 'lock.db'; to read that file: --db 'lock.db'"),
     (["account"], "unknown command 'account'; 'ingero blame' shows where the time of each thread went"),
     (["help", "account"], "there is no command 'account' to help with; 'ingero blame' shows where the time of each thread went"),
     (["lock.db"], "unknown command 'lock.db'; a command reads files: ingero explain --db FILE"),
@@ -76,8 +84,8 @@ UNCLEAR = [
     {"SUDO_UID": "1000"}, {"SUDO_GID": "1000"}, {"SUDO_UID": "4294967295", "SUDO_GID": "1"}, {"SUDO_UID": " 0", "SUDO_GID": "0"},
     {"SUDO_UID": "0x0", "SUDO_GID": "0"}, {"SUDO_UID": "99999999999999999999", "SUDO_GID": "0"},
 ]
-# Options with a value that Ingero's users type without one (cli/absent.def).
-BARE = {("trace", "record")}
+# Options with a value that Ingero's users type without one (cli/absent.def, and .bare in rows).
+BARE = {("trace", "record"), ("trace", "stack")}
 UNKNOWN_COMMANDS = ["dashboard", "merge", "fleet-push",
                     "trcae", "Trace", "", " ", "--frobnicate", "-x", "\x1b[31m", "a" * 5000, "stats\nus"]
 

@@ -22,6 +22,8 @@ CASES = [
     ("ingero tr", {"trace"}, {"status"}),
     ("ingero trace --rec", {"--record", "--record-all"}, {"--json"}),
     ("ingero trace --record ", {"slow", "all", "none"}, {"--json"}),
+    ("ingero trace --stack ", {"all", "auto", "none"}, {"--json"}),
+    ("ingero stacks --format ", {"folded", "svg", "speedscope", "pprof"}, {"--json"}),
     ("ingero explain --per-", {"--per-process"}, {"--pid"}),
     ("ingero help ex", {"explain", "export"}, {"trace"}),
     ("ingero config ", {"check", "show"}, {"--help"}),

@@ -25,6 +25,7 @@ BARE = {
     "trace": (MISSING, r"start the service|sudo"),
     "explain": (MISSING, r"sudo ingero trace|ingero trace"),
     "blame": (MISSING, r"ingero trace"),
+    "stacks": (MISSING, r"ingero trace"),
     "query": (MISSING, r"ingero trace"),
     "export": (MISUSE, r"-o FILE"),
     "demo": (OK, "cold-start"),
@@ -89,7 +90,8 @@ def test_arguments(world, command):
     world.meet("help", [name, "--help"], OK, f"usage: ingero {name}")
     for option in command["options"]:
         if option["value"]:
-            world.meet("no value", [name, *needs, "--" + option["name"]], (OK, MISSING, MISUSE) if option["name"] == "record" else MISUSE, f"'--{option['name']}'|sudo")
+            is_optional = option["name"] == "record" or option["value"].startswith("[")
+            world.meet("no value", [name, *needs, "--" + option["name"]], (OK, MISSING, MISUSE) if is_optional else MISUSE, f"'--{option['name']}'|sudo")
 
 
 def test_databases(world, command):

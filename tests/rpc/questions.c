@@ -120,6 +120,24 @@ static void events_all_fill(union question_request *q, const struct subject *sub
 	q->events.limit = 1000;
 }
 
+static void events_stacks_fill(union question_request *q, const struct subject *subject)
+{
+	events_fill(q, subject);
+	q->events.stacks = true;
+}
+
+static void stacks_fill(union question_request *q, const struct subject *subject)
+{
+	pids_set(&q->stacks.pids, &q->stacks.n_pids, subject);
+}
+
+static void stacks_op_fill(union question_request *q, const struct subject *subject)
+{
+	stacks_fill(q, subject);
+	q->stacks.op = (char *)(uintptr_t) "cudaMalloc";
+	q->stacks.limit = 2;
+}
+
 static char sql_text[512]; /* of the question that is being asked */
 
 static void sql_fill(union question_request *q, const struct subject *subject)
@@ -221,6 +239,10 @@ const struct question questions[] = {
 	{ .method = EVENTS, .name = "of all", .fill = events_all_fill, .shows = SHOWS_SCOPE },
 	{ .method = EVENTS, .name = "of one", .fill = events_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EVENTS, .name = "of an operation", .fill = events_op_fill, .shows = SHOWS_SUBJECT },
+	{ .method = EVENTS, .name = "with stacks", .fill = events_stacks_fill, .shows = SHOWS_SUBJECT },
+	{ .method = STACKS, .name = "of all", .shows = SHOWS_SCOPE },
+	{ .method = STACKS, .name = "of one", .fill = stacks_fill, .shows = SHOWS_SUBJECT },
+	{ .method = STACKS, .name = "of an operation", .fill = stacks_op_fill, .shows = SHOWS_SUBJECT },
 	{ .method = SQL, .name = "of one", .fill = sql_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EXPORT, .name = "of all", .fill = export_all_fill, .shows = SHOWS_SCOPE },
 	{ .method = EXPORT, .name = "of one", .fill = export_fill, .shows = SHOWS_SUBJECT },
@@ -309,6 +331,11 @@ static const char *const known_fields[] = {
 	EVENTS " op",
 	EVENTS " limit",
 	EVENTS " min_duration_ns",
+	EVENTS " stacks",
+	STACKS " span",
+	STACKS " pids",
+	STACKS " op",
+	STACKS " limit",
 	SQL " sql",
 	SQL " rows_max",
 	SQL " time_limit_ns",
@@ -328,6 +355,7 @@ static const char *const known_fields[] = {
 	TRACE " ringbuf_bytes",
 	TRACE " each_second",
 	TRACE " recent_ns",
+	TRACE " stacks",
 	/* in messages in them */
 	EXPLAIN " span.from_unix_ns",
 	EXPLAIN " span.to_unix_ns",
@@ -335,6 +363,8 @@ static const char *const known_fields[] = {
 	BLAME " span.to_unix_ns",
 	EVENTS " span.from_unix_ns",
 	EVENTS " span.to_unix_ns",
+	STACKS " span.from_unix_ns",
+	STACKS " span.to_unix_ns",
 	EXPORT " span.from_unix_ns",
 	EXPORT " span.to_unix_ns",
 };

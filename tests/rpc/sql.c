@@ -87,9 +87,9 @@ static void file_make(const char *path)
 	world_exec(db, "INSERT INTO snapshot(boot, t, cpu_ratio, load_1min, memory_bytes, available_bytes,"
 		       " swap_used_bytes, major_faults) VALUES(2, 1000000000, 0.5, 1, 2, 1, 0, 0),"
 		       " (2, 2000000000, 0.5, 1, 2, 1, 0, 0), (2, 7201000000000, 0.5, 1, 2, 1, 0, 0)");
-	world_exec(db, "INSERT INTO frame VALUES (1, 'open', 'a.c', 1, 0), (2, 'hidden', 'b.c', 2, 0)");
-	world_exec(db, "INSERT INTO stack VALUES (1, 54321, x'01', 1), (2, 54322, x'02', 1)");
-	world_exec(db, "UPDATE stack SET uid = (SELECT uid FROM process WHERE process.id = stack.id)");
+	world_stack(db, 1, caller, false, "", &(struct world_frame){ .symbol = "open", .file = "a.c", .line = 1 }, 1);
+	world_stack(db, 2, neighbour, false, "", &(struct world_frame){ .symbol = "hidden", .file = "b.c" }, 1);
+	world_stack(db, 3, caller, true, "", &(struct world_frame){ .symbol = "guarded", .file = "c.c" }, 1);
 	figures_blob_done(&mine);
 	figures_blob_done(&his);
 	CHECK_INT_EQ("the file", sqlite3_close(db), SQLITE_OK);
@@ -214,6 +214,8 @@ static const struct {
 	{ "the same by their other name", "SELECT id FROM causal_chains", "00000000000000aa" },
 	{ "own stacks", "SELECT hash FROM stack_traces", "1" },
 	{ "his stack by its number", "SELECT count(*) FROM stack_traces WHERE hash = 2", "0" },
+	{ "that of a guarded process", "SELECT count(*) FROM stack_traces WHERE hash = 3", "0" },
+	{ "own call sites", "SELECT sum(count) FROM call_sites", "2000" },
 	{ "a window",
 	  "SELECT count(*) FROM events WHERE timestamp >= 1700000000000000000 + 11000000000 AND timestamp < "
 	  "1700000000000000000 + 21000000000",
@@ -257,10 +259,10 @@ static const struct {
 	{ "what is not measured is not zero", "SELECT count(device) FROM events", "0" },
 	{ "the tables", ".tables",
 	  "events operations event_aggregates sources ops processes process_names stack_traces "
-	  "causal_chains findings system_snapshots sessions gaps host_operations behind accounts waits" },
+	  "causal_chains findings system_snapshots sessions gaps host_operations behind accounts waits call_sites" },
 	{ "the tables, with a semicolon and blanks", "  .tables ; ",
 	  "events operations event_aggregates sources ops processes process_names stack_traces "
-	  "causal_chains findings system_snapshots sessions gaps host_operations behind accounts waits" },
+	  "causal_chains findings system_snapshots sessions gaps host_operations behind accounts waits call_sites" },
 	{ "columns", "PRAGMA table_info(operations)",
 	  "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 "
 	  "26 27 28 29 30" },

@@ -291,6 +291,7 @@ static void toy_idle(void *data)
 TOY_UNAVAILABLE(query_explain)
 TOY_UNAVAILABLE(query_blame)
 TOY_UNAVAILABLE(query_events)
+TOY_UNAVAILABLE(query_stacks)
 TOY_UNAVAILABLE(query_sql)
 TOY_UNAVAILABLE(query_export_rows)
 #define toy_query_hello rpc_query_hello

@@ -109,6 +109,25 @@ def start_hog(cpu, prefix=(), **options):
     return subprocess.Popen([*prefix, sys.executable, "-S", "-c", HOG % cpu], stdin=subprocess.DEVNULL, **options)
 
 
+# Loads libraries, says so, and waits for the end of its input.
+KEEPER = """
+import ctypes, sys
+libraries = [ctypes.CDLL(path) for path in sys.argv[1:]]
+print("mapped", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def mapped(*libraries):
+    """A process that maps libraries: a tracer that comes has them attached before others call them."""
+    with subprocess.Popen([sys.executable, "-S", "-c", KEEPER, *libraries], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdout.readline() != "mapped\n":
+            raise Failed(f"{libraries} cannot be loaded")
+        yield process
+        process.stdin.close()
+
+
 CLOSERS_S = 900  # time for the perf events of four tracers: each takes 0.1 to 0.7 s to close, one after the other on the whole machine
 
 

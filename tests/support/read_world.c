@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/codec/stack_frames.h"
 #include "base/cleanup.h"
 #include "events/event.h"
 #include "events/op.h"
@@ -64,7 +65,7 @@ struct sqlite3 *world_create(const char *path)
 	must(sqlite3_open(path, &db) == SQLITE_OK, path, db);
 	world_exec(db, "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF");
 	world_exec(db, sql);
-	world_exec(db, "PRAGMA user_version=2");
+	world_exec(db, "PRAGMA user_version=5");
 	for (size_t i = 0; i < op_count(); i++) {
 		const struct op *op = op_at(i);
 
@@ -95,6 +96,55 @@ void world_process(struct sqlite3 *db, uint32_t id, uint32_t boot, uint32_t pid,
 	       "INSERT INTO process(id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm, first_ns)"
 	       " VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
 	       "iiiiiiiti", U64(id), U64(boot), U64(pid), U64(id), U64(id), U64(uid), U64(flags), comm, first_ns);
+}
+
+static const char *text_or_none(const char *text)
+{
+	return text ? text : "";
+}
+
+/* Every frame has a row of its own unless an equal one is there. */
+static uint32_t frame_row(struct sqlite3 *db, uint32_t uid, const struct world_frame *f)
+{
+	sqlite3_stmt *s = NULL;
+	uint32_t id;
+
+	insert(db,
+	       "INSERT INTO frame(uid, symbol, qualname, file, line, module, python, n) VALUES(?, ?, ?, ?, ?, ?, ?, 0)"
+	       " ON CONFLICT DO NOTHING",
+	       "itttiti", U64(uid), text_or_none(f->symbol), text_or_none(f->qualname), text_or_none(f->file),
+	       U64(f->line), text_or_none(f->module), U64(f->is_python));
+	must(sqlite3_prepare_v2(
+		     db,
+		     "SELECT id FROM frame WHERE uid = ?1 AND symbol = ?2 AND qualname = ?3 AND file = ?4 AND"
+		     " line = ?5 AND module = ?6 AND python = ?7",
+		     -1, &s, NULL) == SQLITE_OK,
+	     "a frame", db);
+	sqlite3_bind_int64(s, 1, uid);
+	sqlite3_bind_text(s, 2, text_or_none(f->symbol), -1, SQLITE_STATIC);
+	sqlite3_bind_text(s, 3, text_or_none(f->qualname), -1, SQLITE_STATIC);
+	sqlite3_bind_text(s, 4, text_or_none(f->file), -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 5, f->line);
+	sqlite3_bind_text(s, 6, text_or_none(f->module), -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 7, f->is_python);
+	must(sqlite3_step(s) == SQLITE_ROW, "a frame", db);
+	id = (uint32_t)sqlite3_column_int64(s, 0);
+	sqlite3_finalize(s);
+	return id;
+}
+
+void world_stack(struct sqlite3 *db, uint32_t id, uint32_t uid, bool is_guarded, const char *why,
+		 const struct world_frame *frames, size_t n)
+{
+	CLEANUP(buf_done) struct buf blob = BUF_INIT;
+	struct stored_frame stored[16];
+
+	must(n <= ARRAY_SIZE(stored), "a stack", NULL);
+	for (size_t i = 0; i < n; i++)
+		stored[i] = (struct stored_frame){ .ip = frames[i].ip, .id = frame_row(db, uid, &frames[i]) };
+	must(stack_frames_encode(stored, n, &blob) == 0, "memory", NULL);
+	insert(db, "INSERT INTO stack VALUES (?, ?, 1, 0, ?, ?, ?, ?, ?)", "iiiitbi", U64(id), U64(uid),
+	       U64(is_guarded), U64(!*why), why, (const void *)blob.data, blob.n, U64(codec_crc(blob.data, blob.n)));
 }
 
 struct stored_event world_event(uint32_t process, uint32_t op, uint32_t tid, uint64_t start_ns, uint64_t duration_ns)

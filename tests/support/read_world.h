@@ -34,6 +34,17 @@ void world_finding(struct sqlite3 *db, const char *id, uint32_t uid, uint32_t bo
 		   enum finding_severity severity, uint64_t lost_ns, uint64_t start_ns, uint64_t end_ns,
 		   uint32_t cause_pid, uint32_t cause_uid, const char *cause_comm);
 
+/* A frame of a stack; texts may be NULL: not known. */
+struct world_frame {
+	uint64_t ip;
+	const char *symbol, *qualname, *file, *module;
+	uint32_t line;
+	bool is_python;
+};
+/** world_stack() - add a stack of up to 16 frames with their rows, complete if @why is "" */
+void world_stack(struct sqlite3 *db, uint32_t id, uint32_t uid, bool is_guarded, const char *why,
+		 const struct world_frame *frames, size_t n);
+
 /** world_event() - make a call of `duration_ns`, half of it waiting for the CPU */
 struct stored_event world_event(uint32_t process, uint32_t op, uint32_t tid, uint64_t start_ns, uint64_t duration_ns);
 /** world_count() - add figures of n calls of one duration */

@@ -75,6 +75,13 @@ def total(books, pid=None):
     return sums
 
 
+def boundary_names(path):
+    """Functions of real libraries by the number of their cell, as boundary.c counts them."""
+    with open(path, "rb") as f:
+        names = [name.split(b"\0")[0].decode() for name, _ in BOUNDARY_CELL.iter_unpack(f.read())]
+    return [name for name in names if name]
+
+
 def read_boundary(path):
     """name -> calls into real libraries, as boundary.c counted them; functions of one name in several objects are summed."""
     counts = {}

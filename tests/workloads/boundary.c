@@ -8,6 +8,7 @@
  *
  *   LD_AUDIT=libingero-boundary.so LD_BIND_NOW=1    in the program's environment
  *   INGERO_BOUNDARY=FILE              the counts, made anew (books.py reads it)
+ *   INGERO_BOUNDARY_STACKS=FILE       their stacks, too (boundary_stacks.c)
  *   INGERO_BOUNDARY_LIBRARIES=NAME    objects whose file name begins so: their functions are counted
  *
  * LD_BIND_NOW because a linker with an auditor otherwise asks itself at every call.
@@ -15,6 +16,8 @@
  * The file is one array of struct boundary_cell, for a process and its forked
  * children; a cell with an empty name ends it. x86-64 alone.
  */
+#include "boundary.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -27,8 +30,8 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define CELLS_MAX 4096u
-#define THUNK_BYTES 32u
+#define CELLS_MAX BOUNDARY_CELLS_MAX
+#define THUNK_BYTES 48u
 
 struct boundary_cell {
 	char name[120];
@@ -38,10 +41,12 @@ _Static_assert(sizeof(struct boundary_cell) == 128, "books.py knows it");
 
 static struct {
 	struct boundary_cell *cells;
-	const void *functions[CELLS_MAX]; /* what each cell's thunk jumps to */
 	uint8_t *thunks;
 	unsigned int n;
+	bool has_stacks;
 } boundary; /* the linker calls with its lock held */
+
+const void *boundary_functions[BOUNDARY_CELLS_MAX]; /* what each cell's thunk jumps to, in the end */
 
 static void give_up(const char *what)
 {
@@ -63,19 +68,22 @@ static void open_counts(void)
 	if (boundary.cells == MAP_FAILED || boundary.thunks == MAP_FAILED)
 		give_up("ingero boundary: mmap");
 	(void)close(fd);
+	boundary.has_stacks = boundary_stacks_open();
 }
 
-/* lock incq at the cell; jmp to the function: by r11, which is free between caller and callee. */
-static void make_thunk(uint8_t *at, const uint64_t *count, const void *function)
+/* lock incq at the cell; jmp to the function: by r10 and r11, which are free between caller and callee. */
+static void make_thunk(uint8_t *at, const uint64_t *count, const void *function, uint32_t cell)
 {
 	uint8_t *code = at;
 
 	*code++ = 0x49, *code++ = 0xbb; /* movabs $count, %r11 */
 	memcpy(code, &count, 8), code += 8;
 	*code++ = 0xf0, *code++ = 0x49, *code++ = 0xff, *code++ = 0x03; /* lock incq (%r11) */
-	*code++ = 0x49, *code++ = 0xbb;					/* movabs $function, %r11 */
+	*code++ = 0x41, *code++ = 0xbb;					/* mov $cell, %r11d */
+	memcpy(code, &cell, 4), code += 4;
+	*code++ = 0x49, *code++ = 0xba; /* movabs $function, %r10 */
 	memcpy(code, &function, 8), code += 8;
-	*code++ = 0x41, *code++ = 0xff, *code++ = 0xe3; /* jmp *%r11 */
+	*code++ = 0x41, *code++ = 0xff, *code++ = 0xe2; /* jmp *%r10 */
 }
 
 /* One name in two objects, or two versions of it, are two functions and two cells. */
@@ -85,15 +93,16 @@ static uintptr_t thunk_of(const char *name, uintptr_t function)
 	unsigned int i;
 
 	for (i = 0; i < boundary.n; i++) {
-		if (boundary.functions[i] == (const void *)function)
+		if (boundary_functions[i] == (const void *)function)
 			return (uintptr_t)(boundary.thunks + (size_t)i * THUNK_BYTES);
 	}
 	if (i == CELLS_MAX || strlen(name) >= sizeof(cell->name))
 		give_up("ingero boundary: more functions than there is room for");
 	cell = &boundary.cells[i];
-	make_thunk(boundary.thunks + (size_t)i * THUNK_BYTES, &cell->count, (const void *)function);
+	boundary_functions[i] = (const void *)function;
+	make_thunk(boundary.thunks + (size_t)i * THUNK_BYTES, &cell->count,
+		   boundary.has_stacks ? (const void *)boundary_enter : (const void *)function, i);
 	memcpy(cell->name, name, strlen(name) + 1);
-	boundary.functions[i] = (const void *)function;
 	boundary.n = i + 1;
 	return (uintptr_t)(boundary.thunks + (size_t)i * THUNK_BYTES);
 }

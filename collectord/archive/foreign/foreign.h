@@ -71,7 +71,7 @@ struct foreign_process {
 
 struct foreign_stack {
 	int64_t hash;
-	uint32_t id; /* row of table stack; hashes with equal frames share one row */
+	uint32_t id; /* row of table stack */
 };
 
 struct foreign_file {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "archive/codec/varint.h"
+#include "archive/codec/stack_frames.h"
 #include "archive/foreign/json.h"
 
 #define SEEN_FRAMES 65536	    /* must be a power of two */
@@ -26,14 +26,15 @@ uint32_t foreign_stack_id(const struct foreign_file *f, int64_t hash)
 /* Cache entry of a frame that has a row: stacks share frames, and a lookup in the table takes ten times as long. */
 struct seen_frame {
 	uint64_t hash; /* hash of the frame's JSON */
-	uint32_t id;
+	struct stored_frame frame;
 };
 
 struct stack_room {
 	struct seen_frame seen[SEEN_FRAMES];
 	struct sqlite3_stmt *rows, *put_frame, *put_stack;
 	struct foreign_json_element element;
-	uint8_t ids[FOREIGN_FRAMES_MAX * VARINT_BYTES_MAX]; /* frame ids in the format of table stack */
+	struct stored_frame frames[FOREIGN_FRAMES_MAX];
+	struct buf blob;
 	char json[STACK_JSON_BYTES];
 };
 
@@ -44,6 +45,7 @@ static void room_freep(struct stack_room **room)
 	sqlite3_finalize((*room)->rows);
 	sqlite3_finalize((*room)->put_frame);
 	sqlite3_finalize((*room)->put_stack);
+	buf_done(&(*room)->blob);
 	free(*room);
 }
 
@@ -65,8 +67,18 @@ static int row_id(struct sqlite3_stmt *put, uint32_t *ret_id)
 	return r > 0 ? 0 : r ? r : -EIO;
 }
 
-/* Writes a frame: as Python if it has Python's names, else as native; as an address if it has no names. */
-static int frame_put(struct stack_room *room, uint32_t *ret_id)
+/* Reads an address in hexadecimal digits. Return: 0: it is none */
+static uint64_t address_parse(const char *text)
+{
+	uint64_t address = 0;
+
+	if (strncmp(text, "0x", 2) == 0)
+		(void)parse_u64_hex(text + 2, &address); /* 0 is left for anything else */
+	return address;
+}
+
+/* Writes a frame: as Python if it has Python's names, else as native. */
+static int frame_put(struct stack_room *room, struct stored_frame *ret)
 {
 	const struct foreign_json_element *element = &room->element;
 	const char *python = foreign_json_value(element, "pfn"), *python_file = foreign_json_value(element, "pf");
@@ -74,16 +86,20 @@ static int frame_put(struct stack_room *room, uint32_t *ret_id)
 	const char *plain = foreign_json_value(element, "");
 	bool is_python = *python || *python_file;
 
-	if (!*symbol)
-		symbol = *address ? address : plain;
+	address = *address ? address : plain;
+	ret->ip = is_python ? 0 : address_parse(address);
+	if (!*symbol && !ret->ip)
+		symbol = address;
 	sql_text(room->put_frame, 1, is_python ? python : symbol);
 	sql_text(room->put_frame, 2, is_python ? python_file : foreign_json_value(element, "f"));
 	SQL_INTS(room->put_frame, 3, line_number_parse(foreign_json_value(element, is_python ? "pl" : "l")), is_python);
-	return row_id(room->put_frame, ret_id);
+	sql_text(room->put_frame, 5, is_python ? foreign_json_value(element, "pq") : "");
+	sql_text(room->put_frame, 6, is_python ? "" : foreign_json_value(element, "m"));
+	return row_id(room->put_frame, &ret->id);
 }
 
 /* @json, @n: text of the element. FNV-1a: an attacker who makes two frames collide could have written equal frames. */
-static int frame_id(struct stack_room *room, const char *json, size_t n, uint32_t *ret_id)
+static int stack_frame_read(struct stack_room *room, const char *json, size_t n, struct stored_frame *ret)
 {
 	uint64_t hash = 0xcbf29ce484222325ull;
 	struct seen_frame *seen;
@@ -92,17 +108,16 @@ static int frame_id(struct stack_room *room, const char *json, size_t n, uint32_
 	for (size_t i = 0; i < n; i++)
 		hash = (hash ^ (unsigned char)json[i]) * 0x100000001b3ull;
 	seen = &room->seen[hash % SEEN_FRAMES];
-	if (!seen->id || seen->hash != hash) {
+	if (!seen->frame.id || seen->hash != hash) {
 		*seen = (struct seen_frame){ .hash = hash };
-		r = frame_put(room, &seen->id);
+		r = frame_put(room, &seen->frame);
 	}
-	*ret_id = seen->id;
+	*ret = seen->frame;
 	return r;
 }
 
 static int stack_put(struct stack_room *room, uint32_t *ret_id)
 {
-	uint8_t *end = room->ids;
 	size_t n = 0;
 	int r = 0;
 
@@ -114,18 +129,19 @@ static int stack_put(struct stack_room *room, uint32_t *ret_id)
 		json.end = room->json + strlen(room->json);
 		for (; r == 0 && n < FOREIGN_FRAMES_MAX; n++) {
 			const char *from = json.at + 1; /* after the bracket or the comma */
-			uint32_t id = 0;
 
 			if (foreign_json_next(&json, &room->element) <= 0)
 				break;
-			r = frame_id(room, from, (size_t)(json.at - from), &id);
-			end = varint_put(end, id);
+			r = stack_frame_read(room, from, (size_t)(json.at - from), &room->frames[n]);
 		}
 	}
+	room->blob.n = 0;
+	r = r ? r : stack_frames_encode(room->frames, n, &room->blob);
 	if (r < 0)
 		return r;
 	(void)sqlite3_bind_int64(room->put_stack, 1, FOREIGN_UID);
-	(void)sqlite3_bind_blob(room->put_stack, 2, room->ids, (int)(end - room->ids), SQLITE_STATIC);
+	(void)sqlite3_bind_blob64(room->put_stack, 2, room->blob.data, room->blob.n, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(room->put_stack, 3, codec_crc(room->blob.data, room->blob.n));
 	return row_id(room->put_stack, ret_id);
 }
 
@@ -144,13 +160,14 @@ int foreign_stacks_put(struct foreign_file *f)
 	r = foreign_select(f, FOREIGN_STACK_TRACES, "hash=NULL frames='' ips=''", "ORDER BY hash", &room->rows);
 	r = r ? r
 	      : sql_prepare(f->out.db.handle,
-			    "INSERT INTO frame (symbol, file, line, python) VALUES (?1, ?2, ?3, ?4)"
+			    "INSERT INTO frame (uid, symbol, file, line, python, qualname, module, n) VALUES"
+			    " (4294967295, ?1, ?2, ?3, ?4, ?5, ?6, 1)"
 			    " ON CONFLICT DO UPDATE SET line = line RETURNING id",
 			    &room->put_frame);
 	r = r ? r
 	      : sql_prepare(f->out.db.handle,
-			    "INSERT INTO stack (uid, frames, is_complete) VALUES (?1, ?2, 0)"
-			    " ON CONFLICT DO UPDATE SET uid = uid RETURNING id",
+			    "INSERT INTO stack (uid, boot, last_ns, guarded, is_complete, why, frames, crc) VALUES"
+			    " (?1, 0, 0, 0, 0, 'the file does not tell', ?2, ?3) RETURNING id",
 			    &room->put_stack);
 	while (r == 0 && (r = foreign_step(room->rows)) > 0) {
 		struct foreign_stack stack = { .hash = sqlite3_column_int64(room->rows, 0) };

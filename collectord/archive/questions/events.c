@@ -19,7 +19,8 @@
 #define LIMIT_MAX 10000000
 #define BATCH_EVENTS 400 /* calls of one message: about 250 bytes each, more than one socket message can hold */
 #define HELD_MAX 10000	 /* calls held in memory, 250 bytes each; for more calls, the file is read twice */
-#define OPS_MAX 64	 /* maximum operations of one name, one for each source */
+#define STACKS_BYTES (256u * 1024) /* frames of one message: beyond, it is sent before it has all its calls */
+#define OPS_MAX 64		   /* maximum operations of one name, one for each source */
 
 /* Copy of a call: the reader's memory of the call is no longer valid when the call is sent. */
 struct held {
@@ -36,6 +37,9 @@ struct events {
 	struct arena arena;
 	Ingero__V1__Event *batch[BATCH_EVENTS];
 	size_t n_batch;
+	Ingero__V1__Stack *stacks[BATCH_EVENTS]; /* of these calls, each once */
+	size_t n_stacks;
+	size_t stacks_bytes;
 };
 
 static int event_batch_send(struct events *e, Ingero__V1__EventsEnd *end)
@@ -45,21 +49,51 @@ static int event_batch_send(struct events *e, Ingero__V1__EventsEnd *end)
 
 	reply.events = e->batch;
 	reply.n_events = e->n_batch;
+	reply.stacks = e->stacks;
+	reply.n_stacks = e->n_stacks;
 	reply.end = end;
 	r = reader_reply(e->job, &reply.base);
-	e->n_batch = 0;
+	e->n_batch = e->n_stacks = e->stacks_bytes = 0;
 	arena_done(&e->arena);
+	store_reader_stacks_trim(e->job->reader);
 	return r;
+}
+
+/* Adds a stack to the message. Return: 0, also if there is none, or -errno */
+static int batch_stack_add(struct events *e, uint32_t id)
+{
+	const struct read_stack *stack = NULL;
+	Ingero__V1__Stack *message;
+	int r;
+
+	for (size_t i = e->n_stacks; i-- > 0;)
+		if (e->stacks[i]->id == id)
+			return 0;
+	r = store_reader_stack(e->job->reader, id, &stack);
+	if (r < 0 || !stack)
+		return r;
+	message = reader_stack(&e->arena, stack);
+	if (!message)
+		return -ENOMEM;
+	e->stacks[e->n_stacks++] = message;
+	e->stacks_bytes += ingero__v1__stack__get_packed_size(message);
+	return 0;
 }
 
 static int batch_add(struct events *e, const struct read_event *event)
 {
 	Ingero__V1__Event *message = reader_event(&e->arena, e->job->reader, event);
+	uint32_t stack = event->event->stack;
+	int r = message ? 0 : -ENOMEM;
 
-	if (!message)
-		return -ENOMEM;
+	if (r == 0 && stack) {
+		message->stack = reader_stack_id(&e->arena, stack);
+		r = message->stack ? batch_stack_add(e, stack) : -ENOMEM;
+	}
+	if (r < 0)
+		return r;
 	e->batch[e->n_batch++] = message;
-	return e->n_batch == BATCH_EVENTS ? event_batch_send(e, NULL) : 0;
+	return e->n_batch == BATCH_EVENTS || e->stacks_bytes > STACKS_BYTES ? event_batch_send(e, NULL) : 0;
 }
 
 /* typedef call_func - Return: 0 or -errno */
@@ -290,7 +324,7 @@ static int filter_set(struct events *e)
 {
 	const Ingero__V1__EventsRequest *q = e->request;
 
-	e->filter.columns = BLOCK_ALL_COLUMNS;
+	e->filter.columns = q->stacks ? BLOCK_ALL_COLUMNS : BLOCK_ALL_COLUMNS & ~BLOCK_COLUMN(BLOCK_STACK);
 	e->filter.min_duration_ns = q->min_duration_ns;
 	if (q->span) {
 		e->filter.from_unix_ns = q->span->from_unix_ns;

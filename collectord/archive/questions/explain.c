@@ -25,6 +25,7 @@
 #define ACCOUNTS_MAX 20
 #define SESSIONS_MAX 100
 #define LAST_CALLS_MAX 10000000
+#define EXAMPLES_MAX 3 /* calls with frames: each at most READER_STACK_BYTES, so that a reply has room for them */
 
 struct explain {
 	struct reader_job *job;
@@ -341,7 +342,9 @@ struct call_search {
 	struct explain *e;
 	struct call_id id;
 	struct reader_node_id named;
-	uint32_t pid; /* process of the call that was found */
+	Ingero__V1__Event *call; /* that was found */
+	uint32_t pid;
+	uint64_t start_unix_ns, end_unix_ns;
 };
 
 static int call_match(const struct read_event *event, void *data)
@@ -352,70 +355,101 @@ static int call_match(const struct read_event *event, void *data)
 	if (event->boot != search->id.boot || event->event->call.start_ns != search->id.start_ns ||
 	    event->event->call.tid != search->id.tid || !reader_node_is(&search->named, event->process->node))
 		return 0;
-	e->reply.call = reader_event(&e->arena, e->job->reader, event);
-	if (!e->reply.call)
+	search->call = reader_event_with_stack(&e->arena, e->job->reader, event);
+	if (!search->call)
 		return -ENOMEM;
 	search->pid = event->process->pid;
-	e->from_unix_ns = e->figures.from_unix_ns = event->start_unix_ns;
-	e->to_unix_ns = e->figures.to_unix_ns = event->start_unix_ns + MAX(event->event->call.duration_ns, 1);
+	search->start_unix_ns = event->start_unix_ns;
+	search->end_unix_ns = event->start_unix_ns + MAX(event->event->call.duration_ns, 1);
 	return 1;
+}
+
+/* Return: 1; 0: there is no such call in scope; -EINVAL: this is no id; -errno */
+static int call_search(struct explain *e, const char *id, struct call_search *ret)
+{
+	struct read_filter filter = { .columns = BLOCK_ALL_COLUMNS };
+	size_t n = store_reader_files(e->job->reader);
+	int r;
+
+	*ret = (struct call_search){ .e = e, .named = reader_node_id(id) };
+	r = call_id_parse(ret->named.id, &ret->id);
+	if (r < 0)
+		return -EINVAL;
+	/* The number of a boot is valid in one file only, so each file is searched. */
+	while (r == 0 && filter.only_file < n) {
+		filter.only_file++;
+		filter.from_unix_ns =
+			store_reader_unix(e->job->reader, filter.only_file, ret->id.boot, ret->id.start_ns);
+		filter.to_unix_ns = filter.from_unix_ns + 1;
+		r = store_reader_events(e->job->reader, &filter, call_match, ret);
+	}
+	return r;
+}
+
+static int pid_set(struct explain *e, uint32_t pid)
+{
+	uint32_t *only = ARENA_NEW(&e->arena, uint32_t);
+
+	if (!only)
+		return -ENOMEM;
+	*only = pid;
+	e->pids = only;
+	e->n_pids = 1;
+	return 0;
 }
 
 /* Finds the call with this id, and restricts the answer to its process. Return: 0, 1 when the error was sent, -errno */
 static int call_find(struct explain *e, const char *id)
 {
-	struct call_search search = { .e = e, .named = reader_node_id(id) };
-	struct read_filter filter = { .columns = BLOCK_ALL_COLUMNS };
-	size_t n = store_reader_files(e->job->reader);
-	uint32_t *pid;
-	int r;
+	struct call_search search;
+	int r = call_search(e, id, &search);
 
-	r = call_id_parse(search.named.id, &search.id);
-	if (r < 0)
+	if (r == -EINVAL)
 		return findings_fail_id(id);
-	/* The number of a boot is valid in one file only, so each file is searched. */
-	while (r == 0 && filter.only_file < n) {
-		filter.only_file++;
-		filter.from_unix_ns =
-			store_reader_unix(e->job->reader, filter.only_file, search.id.boot, search.id.start_ns);
-		filter.to_unix_ns = filter.from_unix_ns + 1;
-		r = store_reader_events(e->job->reader, &filter, call_match, &search);
-	}
 	if (r < 0)
 		return r;
 	if (r == 0)
 		return reader_fail(CALL_ERROR_NOT_FOUND,
 				   "there is no call '%.64s' here: it was not kept, is kept no longer, or is not yours",
 				   id);
-	pid = ARENA_NEW(&e->arena, uint32_t);
-	if (!pid)
-		return -ENOMEM;
-	*pid = search.pid;
-	e->pids = pid;
-	e->n_pids = 1;
-	return 0;
+	e->reply.call = search.call;
+	e->from_unix_ns = e->figures.from_unix_ns = search.start_unix_ns;
+	e->to_unix_ns = e->figures.to_unix_ns = search.end_unix_ns;
+	return pid_set(e, search.pid);
 }
 
 /* ---- one finding ---- */
 
+/* The example calls that are still recorded. */
+static int examples_set(struct explain *e, const Ingero__V1__Finding *f)
+{
+	int r = 0;
+
+	e->reply.examples = ARENA_NEW_N(&e->arena, Ingero__V1__Event *, f->n_examples + 1);
+	if (!e->reply.examples)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->n_examples && i < EXAMPLES_MAX && (r >= 0 || r == -EINVAL); i++) {
+		struct call_search search;
+
+		r = call_search(e, f->examples[i]->id, &search);
+		if (r > 0)
+			e->reply.examples[e->reply.n_examples++] = search.call;
+	}
+	return r == -EINVAL ? 0 : MIN(r, 0);
+}
+
 static int finding_find(struct explain *e, const char *id)
 {
 	const Ingero__V1__Finding *f;
-	uint32_t *pid;
 	int r = findings_find(&e->findings, e->job, id);
 
 	if (r)
 		return r;
 	f = e->findings.rows[0];
-	pid = ARENA_NEW(&e->arena, uint32_t);
-	if (!pid)
-		return -ENOMEM;
-	*pid = f->pid;
-	e->pids = pid;
-	e->n_pids = 1;
 	e->from_unix_ns = e->figures.from_unix_ns = f->start_unix_ns;
 	e->to_unix_ns = e->figures.to_unix_ns = f->end_unix_ns;
-	return 0;
+	r = pid_set(e, f->pid);
+	return r ? r : examples_set(e, f);
 }
 
 /* ---- the question ---- */
@@ -496,6 +530,8 @@ static int explain_send(struct explain *e)
 			reply->n_gaps /= 2;
 		else if (reply->n_findings > 1)
 			reply->n_findings /= 2;
+		else if (reply->n_examples)
+			reply->n_examples--;
 		else
 			break;
 		reply->more_findings = (uint32_t)(e->findings.n_all - reply->n_findings);

@@ -58,6 +58,73 @@ Ingero__V1__Event *reader_event(struct arena *arena, struct store_reader *reader
 	return message->id ? message : NULL;
 }
 
+static char *lent(const char *text)
+{
+	return (char *)(uintptr_t)text;
+}
+
+Ingero__V1__Stack *reader_stack_id(struct arena *arena, uint32_t id)
+{
+	Ingero__V1__Stack *message = ARENA_NEW(arena, Ingero__V1__Stack);
+
+	if (!message)
+		return NULL;
+	ingero__v1__stack__init(message);
+	message->id = id;
+	return message;
+}
+
+Ingero__V1__Stack *reader_stack(struct arena *arena, const struct read_stack *stack)
+{
+	Ingero__V1__Stack *message = reader_stack_id(arena, stack->id);
+	Ingero__V1__StackFrame *frames = ARENA_NEW_N(arena, Ingero__V1__StackFrame, stack->n_frames + 1);
+	size_t bytes = 0;
+
+	if (!message || !frames)
+		return NULL;
+	message->is_complete = stack->is_complete;
+	message->why = lent(stack->why);
+	message->frames = ARENA_NEW_N(arena, Ingero__V1__StackFrame *, stack->n_frames + 1);
+	if (!message->frames)
+		return NULL;
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		const struct read_frame *from = &stack->frames[i];
+		Ingero__V1__StackFrame *frame = &frames[i];
+
+		ingero__v1__stack_frame__init(frame);
+		frame->ip = from->ip;
+		frame->symbol = lent(from->symbol);
+		frame->qualname = lent(from->qualname);
+		frame->file = lent(from->file);
+		frame->module = lent(from->module);
+		frame->line = from->line;
+		frame->is_python = from->is_python;
+		bytes += ingero__v1__stack_frame__get_packed_size(frame) + 4;
+		if (bytes > READER_STACK_BYTES) {
+			message->is_complete = false;
+			message->why = lent("its outer frames are too long for an answer");
+			break;
+		}
+		message->frames[message->n_frames++] = frame;
+	}
+	return message;
+}
+
+Ingero__V1__Event *reader_event_with_stack(struct arena *arena, struct store_reader *reader,
+					   const struct read_event *event)
+{
+	Ingero__V1__Event *message = reader_event(arena, reader, event);
+	const struct read_stack *stack = NULL;
+
+	if (!message || !event->event->stack)
+		return message;
+	/* A stack that cannot be read is none: the call is told all the same. */
+	if (store_reader_stack(reader, event->event->stack, &stack) < 0 || !stack)
+		return message;
+	message->stack = reader_stack(arena, stack);
+	return message->stack ? message : NULL;
+}
+
 Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_figures *figures)
 {
 	const struct op_figures *f = &figures->figures;

@@ -20,6 +20,15 @@ struct reader_node_id reader_node_id(const char *typed);
 bool reader_node_is(const struct reader_node_id *id, const char *node);
 /** reader_event() - make the message of a call with all its columns. Return: NULL without memory */
 Ingero__V1__Event *reader_event(struct arena *arena, struct store_reader *reader, const struct read_event *event);
+#define READER_STACK_BYTES                                                                                             \
+	(256u * 1024) /* maximum of the message of a stack: of further frames it tells that they are cut */
+/** reader_stack() - make the message of a stack. Return: NULL without memory */
+Ingero__V1__Stack *reader_stack(struct arena *arena, const struct read_stack *stack);
+/** reader_stack_id() - the same with its id alone */
+Ingero__V1__Stack *reader_stack_id(struct arena *arena, uint32_t id);
+/** reader_event_with_stack() - as reader_event(), with the frames of its stack */
+Ingero__V1__Event *reader_event_with_stack(struct arena *arena, struct store_reader *reader,
+					   const struct read_event *event);
 /** reader_operation() - make the message of an operation. Return: NULL without memory */
 Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_figures *figures);
 /** reader_lost_add() - add a gap's count to the field of the same name. Return: whether the field exists */

@@ -253,7 +253,7 @@ static int reader_prepare(void)
 /* ---- sealed ---- */
 
 static const reader_method_func methods[] = {
-#define QUESTION(ID, name, limit) [METHOD_QUERY_##ID] = reader_##name,
+#define QUESTION(ID, name, limit, stacks) [METHOD_QUERY_##ID] = reader_##name,
 #include "archive/reader.def"
 };
 
@@ -316,8 +316,7 @@ static int question_answer(const struct reader_question *q, const uint8_t *reque
 		.request_bytes = n,
 	};
 
-	if (files_open(&job, q->method == METHOD_QUERY_SQL || q->method == METHOD_QUERY_EXPORT_ROWS) ||
-	    methods[q->method](&job))
+	if (files_open(&job, q->has_stacks) || methods[q->method](&job))
 		return 0; /* an error was sent already */
 	return stream_finish() < 0;
 }

@@ -187,6 +187,29 @@ int store_reader_stacks(struct store_reader *reader, uint32_t only_id, read_stac
 	return EACH_FILE(reader, file, own_stacks(file, 0, func, data));
 }
 
+int store_reader_stack(struct store_reader *reader, uint32_t id, const struct read_stack **ret_stack)
+{
+	struct own_file *own = FILE_OF(reader, first_stack, id);
+
+	return own_stack_get(own, id - own->first_stack, ret_stack);
+}
+
+int store_reader_stack_is_complete(struct store_reader *reader, uint32_t id, bool *ret_is_complete)
+{
+	struct own_file *own = FILE_OF(reader, first_stack, id);
+	struct own_stack *stack;
+	int r = own_stack_find(own, id - own->first_stack, &stack);
+
+	*ret_is_complete = stack && stack->is_complete;
+	return r;
+}
+
+void store_reader_stacks_trim(struct store_reader *reader)
+{
+	for (size_t i = 0; i < reader->n; i++)
+		own_stacks_trim(reader->files[i]);
+}
+
 int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 			 void *data)
 {

@@ -335,6 +335,7 @@ void own_close(struct own_file *own)
 	if (!own)
 		return;
 	(void)sqlite3_finalize(own->process_find);
+	own_stacks_close(own);
 	for (size_t i = 0; i < own->boots.n; i++)
 		ARRAY_DONE(&own->boots.items[i].clocks);
 	ARRAY_DONE(&own->boots);

@@ -2,11 +2,12 @@
 /* One file of a reader (files.c): an open database of ours (schema.sql). Ids here are those of the file. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/array.h"
 #include "archive/read/read.h"
 #include "archive/sql/sql.h"
 
-#define READ_OWN_VERSION 4 /* newest supported PRAGMA user_version; all earlier ones are supported, too */
+#define READ_OWN_VERSION 5 /* newest supported PRAGMA user_version; all earlier ones are supported, too */
 
 struct own_clock {
 	uint64_t mono_ns;
@@ -52,6 +53,16 @@ struct own_damage {
 	char kind; /* 'b' block, 't' tail, 'f' figures, 'x' finding */
 };
 
+/* A row of table stack in scope. */
+struct own_stack {
+	uint32_t id;
+	uint32_t first; /* lowest id of the owner's rows with the same frames */
+	bool is_complete;
+	const struct read_stack *stack; /* in own_file.stacks_arena; NULL: not read */
+};
+
+struct own_frame;
+
 /* Memory for unpacking blocks. */
 struct own_scratch {
 	struct block_decoder *decoder;
@@ -78,6 +89,11 @@ struct own_file {
 	size_t n_places;
 	size_t n_processes;
 	sqlite3_stmt *process_find;
+	ARRAY(struct own_stack) stacks; /* ascending by id, if has_stacks */
+	bool has_stacks;
+	struct arena stacks_arena;
+	struct own_frame *frames; /* cache of frames in stacks_arena; NULL: not used yet */
+	sqlite3_stmt *stack_get, *frame_get;
 	ARRAY(struct own_damage) damage;
 	struct own_scratch *scratch; /* memory of the last closed cursor, for the next one; NULL: none */
 };
@@ -97,6 +113,11 @@ const struct read_process *own_process(struct own_file *own, uint32_t id);
 int own_processes(struct own_file *own, read_process_func func, void *data);
 const struct read_op *own_op(const struct own_file *own, uint32_t id);
 int own_stacks(struct own_file *own, uint32_t only_id, read_stack_func func, void *data);
+int own_stack_get(struct own_file *own, uint32_t id, const struct read_stack **ret_stack);
+void own_stacks_trim(struct own_file *own);
+void own_stacks_close(struct own_file *own);
+/** own_stack_find() - row of a stack; NULL: none in scope. Return: 0 or -errno */
+int own_stack_find(struct own_file *own, uint32_t id, struct own_stack **ret_stack);
 int own_count(struct own_file *own, const struct read_filter *filter, uint64_t *ret_n);
 /**
  * typedef own_blob_func - receives a row of figures, decoded, with ids of the file and all that is in it; may change it

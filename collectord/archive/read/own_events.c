@@ -225,20 +225,40 @@ bool own_cursor_ahead(const struct own_cursor *c, struct read_time *ret_at)
 	return true;
 }
 
-/* Convert the ids of a batch from those of the file to those of the reader. */
-static void batch_number(const struct own_cursor *c)
+/*
+ * A stack that has no row in scope is none: it was not named in time, or was lost. Of rows with the same frames the
+ * first one counts. Return: 0 or -errno
+ */
+static int stack_number(const struct own_cursor *c, struct stored_event *e)
+{
+	struct own_stack *stack = NULL;
+	int r = 0;
+
+	if (e->stack && c->filter.columns & BLOCK_COLUMN(BLOCK_STACK))
+		r = own_stack_find(c->own, e->stack, &stack);
+	e->stack = stack ? c->own->first_stack + stack->first : 0;
+	return r;
+}
+
+/* Convert the ids of a batch from those of the file to those of the reader. Return: 0 or -errno */
+static int batch_number(const struct own_cursor *c)
 {
 	const struct own_file *own = c->own;
+	int r = 0;
 
-	for (size_t i = 0; own->is_one_of_several && i < c->batch.n; i++) {
+	for (size_t i = 0; i < c->batch.n && r == 0; i++) {
 		/* The event is in memory of this cursor, so it may be changed. */
 		struct stored_event *e = (struct stored_event *)(uintptr_t)c->batch.items[i].event;
-		const struct read_op *op = own_op(own, e->op);
+		const struct read_op *op;
 
+		r = stack_number(c, e);
+		if (!own->is_one_of_several)
+			continue;
+		op = own_op(own, e->op);
 		e->process = c->batch.items[i].process->id;
 		e->op = op ? op->id : UINT32_MAX;
-		e->stack = e->stack && e->stack <= own->stack_max ? own->first_stack + e->stack : 0;
 	}
+	return r;
 }
 
 int own_cursor_next(struct own_cursor *c, struct read_batch *ret_batch)
@@ -253,9 +273,9 @@ int own_cursor_next(struct own_cursor *c, struct read_batch *ret_batch)
 	item = c->items.items[c->next++];
 	c->batch.n = 0;
 	r = item_read(c, &item, NULL);
+	r = r ? r : batch_number(c);
 	if (r)
 		return r;
-	batch_number(c);
 	ret_batch->events = c->batch.items;
 	ret_batch->n = c->batch.n;
 	ret_batch->bound = is_down ? (struct read_time){ 0 } : last;

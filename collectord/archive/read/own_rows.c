@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reads tables whose rows are not packed: stacks, findings, gaps, snapshots, sessions. */
+/* Reads tables whose rows are not packed: findings, gaps, snapshots, sessions. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,9 +10,6 @@
 #include "detect/finding_message.h"
 #include "events/call_id.h"
 #include "archive/read/own.h"
-#include "archive/codec/varint.h"
-
-#define FRAMES_MAX 1024 /* maximum frames of one stack: the file is not trusted */
 
 static char *column_text(sqlite3_stmt *s, int column)
 {
@@ -24,89 +21,6 @@ static char *column_text(sqlite3_stmt *s, int column)
 static uint64_t column_u64(sqlite3_stmt *s, int column)
 {
 	return (uint64_t)sqlite3_column_int64(s, column);
-}
-
-/* ---- stacks ---- */
-
-/* Return: number of frame ids, or -EBADMSG */
-static ssize_t frames_parse(const uint8_t *p, size_t n_bytes, uint32_t *ret_ids)
-{
-	struct varint_reader reader = { .p = p, .end = p + n_bytes };
-	size_t n = 0;
-
-	while (reader.p < reader.end) {
-		uint64_t id = varint_get(&reader);
-
-		if (reader.failed || id > UINT32_MAX || n == FRAMES_MAX)
-			return -EBADMSG;
-		ret_ids[n++] = (uint32_t)id;
-	}
-	return (ssize_t)n;
-}
-
-static int frame_read(sqlite3_stmt *find, uint32_t id, struct arena *arena, struct read_frame *ret)
-{
-	int step;
-
-	(void)sqlite3_reset(find);
-	(void)sqlite3_bind_int64(find, 1, id);
-	step = sql_step(find);
-	if (step <= 0) {
-		*ret = (struct read_frame){ .symbol = "", .file = "" };
-		return step;
-	}
-	ret->symbol = arena_copy_text(arena, column_text(find, 0));
-	ret->file = arena_copy_text(arena, column_text(find, 1));
-	ret->line = (uint32_t)column_u64(find, 2);
-	ret->is_python = sqlite3_column_int(find, 3) != 0;
-	return ret->symbol && ret->file ? 0 : -ENOMEM;
-}
-
-static int stack_give(uint32_t first, sqlite3_stmt *s, sqlite3_stmt *find, read_stack_func func, void *data)
-{
-	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
-	struct read_stack stack = { .id = first + (uint32_t)column_u64(s, 0),
-				    .is_complete = sqlite3_column_int(s, 2) != 0 };
-	uint32_t ids[FRAMES_MAX];
-	ssize_t n = frames_parse(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), ids);
-	struct read_frame *frames;
-	int r = 0;
-
-	if (n < 0)
-		n = stack.is_complete = 0; /* damaged: the stack is reported without frames */
-	frames = ARENA_NEW_N(&arena, struct read_frame, (size_t)n + 1);
-	if (!frames)
-		return -ENOMEM;
-	for (ssize_t i = 0; i < n && r == 0; i++)
-		r = frame_read(find, ids[i], &arena, &frames[i]);
-	stack.frames = frames;
-	stack.n_frames = (size_t)n;
-	return r ? r : func(&stack, data);
-}
-
-int own_stacks(struct own_file *own, uint32_t only_id, read_stack_func func, void *data)
-{
-	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	CLEANUP(sql_finalizep) sqlite3_stmt *find = NULL;
-	int r;
-
-	r = sql_prepare(own->db,
-			"SELECT id, frames, is_complete FROM stack "
-			"WHERE (?1 = 0 OR id = ?1) AND (?2 < 0 OR uid = ?2) ORDER BY id",
-			&s);
-	if (r == 0)
-		r = sql_prepare(own->db, "SELECT symbol, file, line, python FROM frame WHERE id = ?", &find);
-	if (r == 0) {
-		SQL_INTS(s, 1, only_id, own->scope.all ? -1 : (int64_t)own->scope.uid);
-	}
-	while (r == 0) {
-		int step = sql_step(s);
-
-		if (step <= 0)
-			return step;
-		r = stack_give(own->first_stack, s, find, func, data);
-	}
-	return r;
 }
 
 /* ---- findings ---- */

@@ -123,22 +123,50 @@ size_t store_reader_find_op(struct store_reader *reader, const char *name, uint3
 typedef int (*read_op_func)(const struct read_op *op, void *data);
 int store_reader_ops(struct store_reader *reader, read_op_func func, void *data);
 
+/* Texts are never NULL; "": not known. */
 struct read_frame {
+	uint64_t ip; /* address in the process; 0: a Python frame, or not known */
 	const char *symbol;
+	const char *qualname;
 	const char *file;
+	const char *module;
 	uint32_t line; /* 0: none */
 	bool is_python;
 };
 struct read_stack {
 	uint32_t id;
 	bool is_complete;
+	const char *why;		 /* why it is not complete; "" if it is */
 	const struct read_frame *frames; /* innermost first */
 	size_t n_frames;
 };
 /** typedef read_stack_func - @stack: valid during the call */
 typedef int (*read_stack_func)(const struct read_stack *stack, void *data);
-/** store_reader_stacks() - call func for each stack in scope. @only_id: only this one; 0: all */
+/**
+ * store_reader_stacks() - call func for each stack in scope, after store_reader_stacks_trim(); stacks of one owner with
+ * the same frames are one
+ * @only_id: only this one; 0: all
+ */
 int store_reader_stacks(struct store_reader *reader, uint32_t only_id, read_stack_func func, void *data);
+/**
+ * store_reader_stack() - stack by id, kept in memory
+ * @ret_stack: NULL: none with this id in scope; valid until store_reader_stacks_trim()
+ * Return: 0 or -errno
+ */
+int store_reader_stack(struct store_reader *reader, uint32_t id, const struct read_stack **ret_stack);
+/** store_reader_stack_is_complete() - the same of its row alone; false: not complete, or none in scope. Return: 0 or
+ * -errno */
+int store_reader_stack_is_complete(struct store_reader *reader, uint32_t id, bool *ret_is_complete);
+/** store_reader_stacks_trim() - release the stacks in memory if they take more than some MiB */
+void store_reader_stacks_trim(struct store_reader *reader);
+/**
+ * read_stack_site() - the frame that tells people where: the innermost of Python, else the innermost native one with a
+ * name that is not of a traced library. Return: NULL: none
+ */
+const struct read_frame *read_stack_site(const struct read_stack *stack);
+#define READ_FUNC_BYTES 256 /* of read_frame_func(), with its NUL */
+/** read_frame_func() - name of the frame's function, without the offset in it; cut to READ_FUNC_BYTES. Return: ret */
+const char *read_frame_func(const struct read_frame *frame, char ret[READ_FUNC_BYTES]);
 
 /*
  * Position of a call in one of two orders: by the order in which calls were made, boot by boot and by the monotonic

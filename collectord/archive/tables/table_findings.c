@@ -102,6 +102,10 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	  "what the longest wait was for: a file's path, ...; NULL: not known")                                        \
 	C(advice, TEXT, advice_add(list, f), NONE, "JSON array of texts")                                              \
 	C(evidence, TEXT, evidence_column_add(list, f), NONE, "JSON array of name, value, unit")                       \
+	C(from_file, TEXT, list_known_text(list, f->from ? f->from->file : ""), NONE,                                  \
+	  "source file of the calls that lost most, or of the waits; NULL here and below: not known")                  \
+	C(from_func, TEXT, list_known_text(list, f->from ? f->from->func : ""), NONE, "function in it")                \
+	C(from_line, INTEGER, list_known_u64(list, f->from ? f->from->line : 0), NONE, "line in it")                   \
 	C(node, TEXT, list_text(list, f->node), NODE, "name of the machine; empty: not known")
 
 static const struct table_column findings_columns[] = { FINDINGS(LIST_COLUMN)

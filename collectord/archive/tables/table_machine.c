@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tables about the machine and the recording: system_snapshots, sessions, gaps, stack_traces.
+ * Tables about the machine and the recording: system_snapshots, sessions, gaps.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_text.h"
 #include "archive/job.h"
 #include "archive/tables/table_list.h"
 
@@ -208,57 +204,3 @@ static int gaps_start(struct table_cursor *c)
 }
 
 LIST_TABLE(gaps, gaps, 10, "times with missing data, and why");
-
-/* ---- stack_traces ---- */
-
-/* Name, type, value, comparison, description. */
-#define STACKS(C)                                                                                                      \
-	C(hash, INTEGER, list_i64(list, stack->id), STACK, "as in events.stack_hash")                                  \
-	C(ips, TEXT, list_text(list, ""), NONE, "always empty")                                                        \
-	C(frames, TEXT, list_text(list, buf_text(&frames)), NONE,                                                      \
-	  "JSON array, innermost first: s symbol, i address without a symbol, f file, l line; pfn, pf, pl: symbol, "   \
-	  "file, line of a Python frame")                                                                              \
-	C(is_complete, INTEGER, list_i64(list, stack->is_complete), NONE, "1: complete, up to the thread's start")
-
-static const struct table_column stacks_columns[] = { STACKS(LIST_COLUMN) };
-
-static int stack_add(const struct read_stack *stack, void *data)
-{
-	CLEANUP(buf_done) struct buf frames = BUF_INIT;
-	struct table_list *list = data;
-
-	buf_append_text(&frames, "[");
-	for (size_t i = 0; i < stack->n_frames && !frames.failed; i++) {
-		const struct read_frame *f = &stack->frames[i];
-
-		buf_append_text(&frames, i ? ",{" : "{");
-		json_text_member(&frames,
-				 f->is_python			    ? "pfn"
-				 : strncmp(f->symbol, "0x", 2) == 0 ? "i"
-								    : "s",
-				 f->symbol);
-		json_text_member(&frames, f->is_python ? "pf" : "f", f->file);
-		if (f->line)
-			buf_printf(&frames, "%s\"%s\":%u", frames.data[frames.n - 1] == '{' ? "" : ",",
-				   f->is_python ? "pl" : "l", f->line);
-		buf_append_text(&frames, "}");
-	}
-	buf_append_text(&frames, "]");
-	if (frames.failed)
-		return -ENOMEM;
-	STACKS(LIST_VALUE)
-	return list_row(list);
-}
-
-static int stacks_start(struct table_cursor *c)
-{
-	struct table_list *list = list_new(c);
-
-	if (!list)
-		return -ENOMEM;
-	if (c->limits.has_stack && !c->limits.stack)
-		return 0; /* 0: no stack */
-	return store_reader_stacks(c->job->reader, c->limits.has_stack ? c->limits.stack : 0, stack_add, list);
-}
-
-LIST_TABLE(stack_traces, stacks, 2000, "stacks of calls");

@@ -40,6 +40,7 @@ const struct table *const tables[] = {
 	&table_behind,
 	&table_accounts,
 	&table_waits,
+	&table_call_sites,
 	NULL,
 };
 

@@ -129,6 +129,7 @@ extern const struct table table_ops;
 extern const struct table table_processes;
 extern const struct table table_process_names;
 extern const struct table table_stack_traces;
+extern const struct table table_call_sites;
 extern const struct table table_causal_chains;
 extern const struct table table_findings;
 extern const struct table table_system_snapshots;

@@ -35,6 +35,10 @@ void batch_free(struct batch *batch)
 	for (size_t i = 0; i < batch->findings.n; i++)
 		buf_done(&batch->findings.items[i].data);
 	ARRAY_DONE(&batch->findings);
+	for (size_t i = 0; i < batch->stacks.n; i++)
+		free(batch->stacks.items[i].frames);
+	ARRAY_DONE(&batch->stacks);
+	ARRAY_DONE(&batch->stack_uses);
 	ARRAY_DONE(&batch->ops);
 	ARRAY_DONE(&batch->processes);
 	number_map_done(&batch->process_at);
@@ -56,7 +60,7 @@ static bool owner_is_idle(const struct figures_blob *blob)
 
 bool batch_is_urgent(const struct batch *batch)
 {
-	if (batch->tails.n || batch->processes.n || batch->gaps.n || batch->findings.n)
+	if (batch->tails.n || batch->processes.n || batch->gaps.n || batch->findings.n || batch->stacks.n)
 		return true;
 	for (size_t i = 0; i < batch->figures.n; i++)
 		for (size_t k = 0; k < batch->figures.items[i].owners.n; k++)
@@ -129,6 +133,42 @@ int batch_take_finding(struct batch *batch, struct batch_finding *finding)
 	}
 	batch->bytes += finding->data.n;
 	return ARRAY_PUSH(&batch->findings, *finding);
+}
+
+/* Copies the texts of a frame. Return: position after them */
+static char *frame_texts_copy(struct stack_frame *frame, char *at)
+{
+	const char **texts[] = { &frame->symbol, &frame->qualname, &frame->file, &frame->module };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		size_t n = strlen(*texts[i]) + 1;
+
+		*texts[i] = memcpy(at, *texts[i], n);
+		at += n;
+	}
+	return at;
+}
+
+int batch_add_stack(struct batch *batch, const struct batch_stack *row, const struct stack *stack)
+{
+	struct batch_stack fresh = *row;
+	char *at;
+
+	fresh.is_complete = stack->is_complete;
+	fresh.why = stack->why;
+	fresh.frames = malloc(stack_bytes(stack) + 1);
+	fresh.n_frames = stack->n_frames;
+	if (!fresh.frames || ARRAY_PUSH(&batch->stacks, fresh) < 0) {
+		free(fresh.frames);
+		return -ENOMEM;
+	}
+	at = (char *)(fresh.frames + stack->n_frames);
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		fresh.frames[i] = stack->frames[i];
+		at = frame_texts_copy(&fresh.frames[i], at);
+	}
+	batch->bytes += stack_bytes(stack);
+	return 0;
 }
 
 struct batch_figures *batch_figures(struct batch *batch, int64_t bucket, uint64_t from_ns, uint64_t to_ns)

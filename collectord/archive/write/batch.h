@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "events/event.h"
 #include "events/op.h"
+#include "events/stack.h"
 #include "procs/system_sample.h"
 #include "archive/codec/codec.h"
 #include "archive/write/number_map.h"
@@ -81,11 +82,29 @@ struct batch_finding {
 	struct buf data;
 };
 
+/* A new row of table stack. */
+struct batch_stack {
+	uint32_t id;
+	uint32_t uid;
+	uint64_t last_ns; /* end of the last call with it */
+	bool is_guarded;  /* of a guarded process */
+	bool is_complete;
+	const char *why; /* static */
+	size_t n_frames;
+	struct stack_frame *frames; /* owned, in one piece with their texts */
+};
+
+/* A later call with a stack that has a row. */
+struct batch_stack_use {
+	uint32_t id;
+	uint64_t last_ns;
+};
+
 struct batch {
 	uint64_t now_ns; /* end of the last tick in the batch */
 	uint64_t now_unix_ns;
 	uint64_t n_events;
-	size_t bytes; /* of packed events and findings */
+	size_t bytes; /* of packed events, findings and stacks */
 	ARRAY(struct batch_tail) tails;
 	ARRAY(struct batch_op) ops; /* rows that the file does not have yet */
 	ARRAY(struct batch_process) processes;
@@ -94,6 +113,9 @@ struct batch {
 	ARRAY(struct batch_gap) gaps;
 	ARRAY(struct batch_clock) clocks;
 	ARRAY(struct batch_finding) findings;
+	ARRAY(struct batch_stack) stacks;
+	ARRAY(struct batch_stack_use) stack_uses;
+	uint32_t last_stack; /* last number of a stack that was given; 0: unchanged */
 	ARRAY(struct system_sample) samples;
 	struct buf cost;      /* message ingero.v1.Cost of the session so far, packed; empty: unchanged */
 	const char *back_end; /* static, of the session; NULL: unchanged */
@@ -114,6 +136,10 @@ int batch_set_process(struct batch *batch, const struct batch_process *process);
  * -ENOMEM
  */
 int batch_take_finding(struct batch *batch, struct batch_finding *finding);
+/**
+ * batch_add_stack() - add a copy of a ready stack; @row: everything that the stack does not have. Return: 0 or -ENOMEM
+ */
+int batch_add_stack(struct batch *batch, const struct batch_stack *row, const struct stack *stack);
 /**
  * batch_figures() - figures of a bucket: the last one, extended, if it has this number or the batch is full; else a new
  * one

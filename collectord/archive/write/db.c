@@ -36,13 +36,25 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 	[DB_PUT_FINDING] =
 		"INSERT OR REPLACE INTO finding(id, uid, boot, process, kind, severity, start_ns, end_ns, crc,"
 		" data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+	[DB_FIND_FRAME] =
+		"SELECT id FROM frame WHERE uid = ?1 AND symbol = ?2 AND line = ?3 AND file = ?4 AND module = ?5"
+		" AND qualname = ?6 AND python = ?7",
+	[DB_PUT_FRAME] = "INSERT INTO frame(uid, symbol, line, file, module, qualname, python, n)"
+			 " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)",
+	[DB_COUNT_FRAME] = "UPDATE frame SET n = n + ?2 WHERE id = ?1",
+	[DB_DELETE_FRAME] = "DELETE FROM frame WHERE id = ?1 AND n <= 0",
+	[DB_PUT_STACK] = "INSERT OR REPLACE INTO stack(id, uid, boot, last_ns, guarded, is_complete, why, frames, crc)"
+			 " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+	[DB_USE_STACK] = "UPDATE stack SET last_ns = max(last_ns, ?2) WHERE id = ?1",
+	[DB_GET_STACK] = "SELECT frames, crc FROM stack WHERE id = ?1",
+	[DB_DELETE_STACK] = "DELETE FROM stack WHERE id = ?1",
 	[DB_PUT_GAP] =
 		"INSERT OR REPLACE INTO gap(id, boot, t0, t1, reason, count, uid) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[DB_PUT_SNAPSHOT] = "INSERT OR REPLACE INTO snapshot(boot, t, cpu_ratio, load_1min, memory_bytes,"
 			    " available_bytes, swap_used_bytes, major_faults, pressure_cpu, pressure_memory,"
 			    " pressure_io) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-	[DB_SEEN_SESSION] = "UPDATE session SET seen_ns = ?2 WHERE id = ?1",
-	[DB_END_SESSION] = "UPDATE session SET seen_ns = ?2, end_ns = ?2 WHERE id = ?1",
+	[DB_SEEN_SESSION] = "UPDATE session SET seen_ns = ?2, last_stack = ?3 WHERE id = ?1",
+	[DB_END_SESSION] = "UPDATE session SET seen_ns = ?2, last_stack = ?3, end_ns = ?2 WHERE id = ?1",
 	[DB_COST_SESSION] = "UPDATE session SET cost = ?2 WHERE id = ?1",
 	[DB_BACK_END_SESSION] = "UPDATE session SET back_end = ?2 WHERE id = ?1",
 	[DB_GET_TAILS] = "SELECT id, t0, t1, n, crc, data FROM tail WHERE uid = ?1 AND boot = ?2 ORDER BY id",

@@ -27,6 +27,7 @@ void intake_done(struct intake *intake)
 	batch_free(intake->batch);
 	intake->batch = NULL;
 	known_done(&intake->known);
+	known_stacks_done(&intake->stacks);
 	ARRAY_DONE(&intake->host);
 	ARRAY_DONE(&intake->life_shares.items);
 }
@@ -122,8 +123,8 @@ static void process_gone(struct intake *intake, struct process *process, uint64_
 	process->row = 0;
 }
 
-static void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
-		       uint32_t uid)
+void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
+		uint32_t uid)
 {
 	struct batch_gap gap = { .t0_ns = from_ns, .t1_ns = to_ns, .count = count, .uid = uid };
 
@@ -222,6 +223,7 @@ void intake_event(struct intake *intake, const struct event *event)
 		stored.call = *event->call;
 	stored.process = process_row(intake, event->process, start_ns, start_ns);
 	stored.op = known_op(&intake->known, event->op, intake->batch);
+	stored.stack = intake_stack_row(intake, event);
 	if (stored.process && event->life && host_count(intake, &stored, who->uid) < 0)
 		event_lost(intake, event);
 	else if (!stored.process || event_pack(intake->batch, &stored, who->uid) < 0)

@@ -8,6 +8,7 @@
 
 #include "archive/write/batch.h"
 #include "archive/write/known.h"
+#include "archive/write/known_stacks.h"
 #include "archive/write/life_share.h"
 #include "archive/write/store.h"
 
@@ -25,6 +26,8 @@ struct intake_host {
 struct intake {
 	struct batch *batch;
 	struct known known;
+	struct known_stacks stacks;
+	uint32_t stack_losses; /* deletions of rows that `stacks` has (writer.h) as of the last look */
 	struct store_clock clock;
 	uint32_t boot;			/* row of table boot: first part of a call's public id */
 	bool skips_guarded;		/* as in struct store_options */
@@ -40,3 +43,13 @@ void intake_event(struct intake *intake, const struct event *event);
 void intake_tick(struct intake *intake, const struct tick *tick);
 void intake_gone(struct intake *intake, const struct process_identity *identity, uint64_t gone_ns);
 void intake_finding(struct intake *intake, const struct finding *finding);
+/** intake_stack() - a stack became ready: write the rows that calls with it wait for */
+void intake_stack(struct intake *intake, const struct stack *stack);
+
+/* ---- shared by the files of the intake ---- */
+
+/** intake_gap() - note a loss; @uid: UINT32_MAX: nobody's */
+void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
+		uint32_t uid);
+/** intake_stack_row() - number of the row of a call's stack. Return: 0: it has none */
+uint32_t intake_stack_row(struct intake *intake, const struct event *event);

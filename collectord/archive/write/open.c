@@ -19,6 +19,7 @@
 #define BOOT_ID_BYTES 64
 #define CHECK_WHOLE_PAGES (64 << 8) /* 64 MiB: larger files are not checked completely at once */
 #define LOST_PROCESS_IDS (1 << 20)  /* ids skipped after damage: events may refer to lost rows with these ids */
+#define LOST_STACK_IDS (1u << 20)   /* likewise */
 
 static const struct {
 	const char *word; /* part of the new name */
@@ -159,6 +160,8 @@ static int counters_load(struct writer *writer, struct known *known)
 		"SELECT max(id) FROM gap",
 		"SELECT max(id) FROM process",
 		"SELECT max(id) FROM figures",
+		"SELECT max(coalesce((SELECT max(id) FROM stack), 0), coalesce((SELECT max(last_stack) FROM session), "
+		"0))",
 	};
 	int64_t last[ARRAY_SIZE(texts)] = { 0 };
 
@@ -173,6 +176,7 @@ static int counters_load(struct writer *writer, struct known *known)
 	writer->next_gap = last[2] + 1;
 	known->next_id = (uint32_t)last[3] + 1;
 	writer->next_figures = last[4] + 1;
+	writer->last_stack = (uint32_t)MIN(MAX(last[5], 0), (int64_t)UINT32_MAX - 1);
 	return 0;
 }
 
@@ -359,6 +363,7 @@ static int begin_after_damage(struct writer *writer, struct known *known, char *
 	r = r ? r : run_begin(writer, known);
 	if (r == 0)
 		known->next_id += LOST_PROCESS_IDS;
+	writer->last_stack = MIN(writer->last_stack, UINT32_MAX - 1 - LOST_STACK_IDS) + LOST_STACK_IDS;
 	return r ? r : aside_gap(writer);
 }
 
@@ -417,6 +422,7 @@ int writer_repair(struct writer *writer)
 	char why[WRITER_WHY_BYTES];
 	int64_t tail = writer->next_tail, block = writer->next_block, gap = writer->next_gap,
 		figures = writer->next_figures;
+	uint32_t last_stack = writer->last_stack;
 	int r;
 
 	if (!writer->options.is_own_place)
@@ -439,6 +445,8 @@ int writer_repair(struct writer *writer)
 	writer->next_block = MAX(block, writer->next_block);
 	writer->next_gap = MAX(gap, writer->next_gap);
 	writer->next_figures = MAX(figures, writer->next_figures);
+	writer->last_stack = last_stack; /* the loop counts on */
+	writer->stack_losses++;
 	if (r < 0)
 		return log_err(r, "cannot continue after damage to '%s'", writer->place.path);
 	log_warning(0, "%s", why);

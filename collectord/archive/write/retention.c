@@ -158,6 +158,7 @@ int retention_by_age(struct writer *writer)
 		if (r == 0 && writer->options.max_age_ns)
 			r = old_blocks(writer, boot, cutoff(writer, boot, writer->options.max_age_ns));
 	}
+	r = r ? r : retention_all_stacks(writer);
 	/* Sealing checks the size, but without recorded calls nothing is sealed. */
 	r = retention_commit(writer, r ? r : retention_by_size(writer));
 	if (r < 0)

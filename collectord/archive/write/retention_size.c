@@ -26,6 +26,7 @@ struct rows {
 	const char *reason;    /* of the gap; NULL: nothing is lost */
 	const char *oldest;    /* id, boot, t0, t1, number that is lost, bytes; the oldest first */
 	const char *remove[2]; /* ?1 id, ?2 boot */
+	int (*remove_func)(struct writer *writer, int64_t id); /* instead of `remove` */
 };
 
 /* Owners and the bytes of their rows. Lengths of blobs are read without the blobs. */
@@ -34,6 +35,10 @@ static const char *const sizes[] = {
 	[SHARE_CALLS] = "SELECT uid, sum(n * 13 + 200) FROM block GROUP BY uid",
 	[SHARE_FIGURES] = "SELECT uid, sum(length(data) + 80) FROM figures GROUP BY uid",
 	[SHARE_FINDINGS] = "SELECT uid, sum(length(data) + 120) FROM finding GROUP BY uid",
+	/* A text of a frame is in the table and in its index. */
+	[SHARE_STACKS] = "SELECT uid, sum(bytes) FROM (SELECT uid, length(frames) + length(why) + 100 AS bytes FROM"
+			 " stack UNION ALL SELECT uid, 2 * (length(symbol) + length(qualname) + length(file) +"
+			 " length(module) + 24) FROM frame) GROUP BY uid",
 	[SHARE_PROCESSES] =
 		"SELECT uid, sum(60 + length(comm) + coalesce(length(script), 0) +"
 		" coalesce(length(executable), 0) + coalesce(length(container), 0)) FROM process GROUP BY uid",
@@ -66,6 +71,11 @@ static const struct rows rows[SHARE_KINDS][2] = {
 			       .oldest = "SELECT id, boot, start_ns, coalesce(end_ns, start_ns), 1, length(data) + 120"
 					 " FROM finding WHERE uid = ?1 ORDER BY boot, start_ns LIMIT " ROWS_MOST,
 			       .remove = { "DELETE FROM finding WHERE id = ?1" } } },
+	/* Those of the time that calls have least of; stacks without a call go first (stacks_delete()). */
+	[SHARE_STACKS] = { { .reason = "retention_stacks",
+			     .oldest = "SELECT id, boot, last_ns, last_ns, 1, length(frames) + length(why) + 100 FROM"
+				       " stack WHERE uid = ?1 ORDER BY boot, last_ns LIMIT " ROWS_MOST,
+			     .remove_func = writer_delete_stack } },
 	/* Of boot ?2 those that ended before ?3. A finding can be of a process that ended before. */
 	[SHARE_PROCESSES] = { { .oldest = "SELECT id, boot, first_ns, gone_ns, 0, 60 FROM process WHERE uid = ?1"
 					  " AND boot = ?2 AND gone_ns < ?3 AND id NOT IN (SELECT process FROM finding"
@@ -134,6 +144,21 @@ static int shares_load(struct writer *writer, int first, int end, struct shares 
 		while (r == 0 && (r = sql_step(s)) > 0)
 			r = share_add(shares, (uint32_t)sqlite3_column_int64(s, 0), kind,
 				      (uint64_t)sqlite3_column_int64(s, 1));
+	}
+	return r;
+}
+
+/* Reads again what a kind takes of an owner. */
+static int share_again(struct writer *writer, struct share *share, int kind)
+{
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(writer->db.handle, sizes[kind], &s);
+
+	share->bytes[kind] = 0;
+	while (r == 0 && (r = sql_step(s)) > 0) {
+		r = 0;
+		if ((uint32_t)sqlite3_column_int64(s, 0) == share->uid)
+			share->bytes[kind] = (uint64_t)sqlite3_column_int64(s, 1);
 	}
 	return r;
 }
@@ -226,7 +251,7 @@ static int old_rows_load(struct writer *writer, const struct rows *which, uint32
 
 static int old_row_delete(struct writer *writer, const struct rows *which, const struct old_row *row)
 {
-	int r = 0;
+	int r = which->remove_func ? which->remove_func(writer, sqlite3_value_int64(row->id)) : 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(which->remove) && which->remove[i]; i++) {
 		CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -313,6 +338,27 @@ static int processes_delete(struct writer *writer, struct share *share)
 	return r;
 }
 
+/*
+ * Deletes stacks: first those that no call has any more, then those that were used longest ago, which are missing in
+ * their calls. Return: as rows_delete()
+ */
+static int stacks_delete(struct writer *writer, struct share *share)
+{
+	int64_t last = 0;
+	int r = db_get_int(&writer->db, "SELECT max(id) FROM boot", &last);
+
+	for (int64_t boot = 1; r >= 0 && boot <= last; boot++) {
+		r = retention_stacks(writer, share->uid, boot);
+		if (r > 0)
+			return share_again(writer, share, SHARE_STACKS);
+	}
+	if (r < 0)
+		return r;
+	r = rows_delete(writer, &rows[SHARE_STACKS][0], share, SHARE_STACKS, 0, 0);
+	writer->stack_losses += r == 0;
+	return r;
+}
+
 /* Return: as rows_delete() */
 static int kind_delete(struct writer *writer, struct share *share, int kind)
 {
@@ -320,6 +366,8 @@ static int kind_delete(struct writer *writer, struct share *share, int kind)
 
 	if (kind == SHARE_PROCESSES)
 		return processes_delete(writer, share);
+	if (kind == SHARE_STACKS)
+		return stacks_delete(writer, share);
 	for (size_t i = 0; r == -ENOENT && i < ARRAY_SIZE(rows[kind]); i++)
 		r = rows_delete(writer, &rows[kind][i], share, kind, writer->boot,
 				before(writer->now_ns, GAP_FRESH_NS));

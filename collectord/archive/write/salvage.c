@@ -202,6 +202,7 @@ int salvage(struct writer *writer, const char *damaged_path)
 	if (r == 0 && (copy.n_lost || code != SQLITE_OK))
 		r = lost_gap(&copy);
 	r = r ? r : salvage_heads(writer);
+	r = r ? r : writer_check_stacks(writer);
 	/* Headers without contents are deleted: each check would report them as damage. */
 	r = r ? r : db_exec(&writer->db, "DELETE FROM block WHERE id NOT IN (SELECT id FROM block_data)");
 	r = r ? r : db_exec(&writer->db, "DELETE FROM block_data WHERE id NOT IN (SELECT id FROM block)");

@@ -29,6 +29,17 @@ static const char *const steps[] = {
 	"ALTER TABLE process ADD COLUMN rank INTEGER; ALTER TABLE process ADD COLUMN local_rank INTEGER;"
 	"ALTER TABLE process ADD COLUMN world_size INTEGER",
 	"", /* no table changed: a reader of version 3 would take figures of format 2 for damage */
+	/* No recorder had written a row of these tables. */
+	"DROP TABLE stack; DROP TABLE frame;"
+	"CREATE TABLE frame (id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, symbol TEXT NOT NULL, qualname TEXT NOT "
+	"NULL,"
+	" file TEXT NOT NULL, line INTEGER NOT NULL, module TEXT NOT NULL, python INTEGER NOT NULL, n INTEGER NOT NULL,"
+	" UNIQUE (uid, symbol, line, file, module, qualname, python));"
+	"CREATE TABLE stack (id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, boot INTEGER NOT NULL, last_ns INTEGER NOT"
+	" NULL, guarded INTEGER NOT NULL, is_complete INTEGER NOT NULL, why TEXT NOT NULL, frames BLOB NOT NULL,"
+	" crc INTEGER NOT NULL);"
+	"CREATE INDEX stack_time ON stack (uid, boot, last_ns);"
+	"ALTER TABLE session ADD COLUMN last_stack INTEGER NOT NULL DEFAULT 0",
 };
 _Static_assert(ARRAY_SIZE(steps) == SCHEMA_VERSION - 1, "each version but the first has the step to it");
 

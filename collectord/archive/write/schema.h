@@ -4,7 +4,7 @@
 
 struct db;
 
-#define SCHEMA_VERSION 4 /* PRAGMA user_version; schema.sql */
+#define SCHEMA_VERSION 5 /* PRAGMA user_version; schema.sql */
 
 enum schema_kind {
 	SCHEMA_OURS,	/* of this version or an earlier one */

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tables of a database, version 4 (PRAGMA user_version). Times are CLOCK_MONOTONIC
+-- The tables of a database, version 5 (PRAGMA user_version). Times are CLOCK_MONOTONIC
 -- nanoseconds of the boot in column `boot`; table clock maps them to the wall clock.
 -- Rows that belong to one user have the user's id in column `uid`: their owner.
 
@@ -32,7 +32,8 @@ CREATE TABLE session (
 	memory_bytes INTEGER NOT NULL,
 	node TEXT NOT NULL,
 	seen_ns INTEGER NOT NULL, -- time of the last commit
-	cost BLOB -- message ingero.v1.Cost, for all traced processes; NULL: not known
+	cost BLOB, -- message ingero.v1.Cost, for all traced processes; NULL: not known
+	last_stack INTEGER NOT NULL DEFAULT 0 -- last id of table stack that was given to calls, written or not
 );
 
 CREATE TABLE process (
@@ -67,22 +68,34 @@ CREATE TABLE op (
 	UNIQUE (source, name)
 );
 
+-- Frames of the stacks of one owner, each once.
 CREATE TABLE frame (
 	id INTEGER PRIMARY KEY,
-	symbol TEXT NOT NULL,
-	file TEXT NOT NULL,
-	line INTEGER NOT NULL, -- 0: none
+	uid INTEGER NOT NULL,
+	symbol TEXT NOT NULL, -- native: function with the offset in it; Python: function; '': not known
+	qualname TEXT NOT NULL, -- Python: qualified name; '': not known
+	file TEXT NOT NULL, -- source file; '': not known
+	line INTEGER NOT NULL, -- 0: not known
+	module TEXT NOT NULL, -- native: path of the library or program; '': not known
 	python INTEGER NOT NULL, -- 1: file, symbol and line are Python's
-	UNIQUE (symbol, file, line, python)
+	n INTEGER NOT NULL, -- how often stacks have it; without one it is deleted
+	UNIQUE (uid, symbol, line, file, module, qualname, python)
 );
 
+-- Stacks of calls. A call has the id of its stack before the row is written: a stack without a row was not named in
+-- time, or was lost. Ids are never used again. Rows may be alike; readers take them for one (own_stacks.c).
 CREATE TABLE stack (
 	id INTEGER PRIMARY KEY,
 	uid INTEGER NOT NULL,
-	frames BLOB NOT NULL, -- varints: frame ids, innermost first
-	is_complete INTEGER NOT NULL,
-	UNIQUE (uid, frames)
+	boot INTEGER NOT NULL,
+	last_ns INTEGER NOT NULL, -- end of the last call with it, or up to 5 minutes before (known_stacks.h)
+	guarded INTEGER NOT NULL, -- 1: of a guarded process, which its own user may not inspect
+	is_complete INTEGER NOT NULL, -- 1: up to the start of the thread
+	why TEXT NOT NULL, -- why it is not complete; '' if it is
+	frames BLOB NOT NULL, -- frame ids and addresses, innermost first (codec/stack_frames.h)
+	crc INTEGER NOT NULL -- of frames
 );
+CREATE INDEX stack_time ON stack (uid, boot, last_ns);
 
 -- Recorded events of the last minutes, not yet in blocks: one row for each commit and owner (codec.h).
 CREATE TABLE tail (

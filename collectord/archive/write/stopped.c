@@ -2,7 +2,7 @@
 /*
  * Owners whose new data is not stored: they have most of a file that is full, and nothing of them can be deleted. What
  * is not stored is a gap of theirs. Rows of table process are written when they are stored again: later data refers to
- * them.
+ * them. Stacks of later calls get new rows.
  */
 #include <string.h>
 
@@ -75,6 +75,12 @@ void stopped_drop(struct writer *writer, struct batch *batch)
 			ARRAY_REMOVE_SWAP(&f->owners, k);
 		}
 	}
+	for (size_t i = batch->stacks.n; i-- > 0;) {
+		if (!stopped_is(writer, batch->stacks.items[i].uid))
+			continue;
+		free(batch->stacks.items[i].frames);
+		ARRAY_REMOVE_SWAP(&batch->stacks, i);
+	}
 	for (size_t i = batch->findings.n; i-- > 0;) {
 		struct batch_finding *f = &batch->findings.items[i];
 
@@ -112,6 +118,8 @@ int stopped_put_resumed(struct writer *writer)
 void stopped_resumed(struct writer *writer)
 {
 	for (size_t i = 0; i < writer->owners.n; i++)
-		if (writer->owners.items[i].storing == OWNER_RESUMES)
+		if (writer->owners.items[i].storing == OWNER_RESUMES) {
 			writer->owners.items[i].storing = OWNER_STORED;
+			writer->stack_losses++; /* rows of its stacks were not stored */
+		}
 }

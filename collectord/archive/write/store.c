@@ -49,7 +49,8 @@ struct store {
 	bool ends;	      /* no further batch is handed over */
 	int result;	      /* result of opening, then of the last commit */
 	struct store_state state;
-	uint64_t n_stopped; /* events of owners that are not stored (stopped.c) */
+	uint64_t n_stopped;    /* events of owners that are not stored (stopped.c) */
+	uint32_t stack_losses; /* as in struct writer */
 
 	/* used by the thread */
 	pthread_t thread;
@@ -109,6 +110,7 @@ static void state_fill(struct store *store, int r, uint64_t n_events)
 		store->state.problem[0] = '\0';
 	store->state.events += n_events;
 	store->n_stopped = store->writer.n_stopped;
+	store->stack_losses = store->writer.stack_losses;
 	store->state.oldest_unix_ns = store->writer.oldest_unix_ns;
 	store->state.cpu_ns = thread_cpu_ns();
 }
@@ -167,6 +169,7 @@ static void batch_write(struct store *store)
 			r = writer_repair(&store->writer);
 		(void)pthread_mutex_lock(&store->lock);
 		store->state.oldest_unix_ns = store->writer.oldest_unix_ns;
+		store->stack_losses = store->writer.stack_losses;
 		if (store->writer.now_ns - store->sized_ns >= SIZE_NS) {
 			store->state.bytes = place_bytes(&store->writer.place);
 			store->sized_ns = store->writer.now_ns;
@@ -294,6 +297,7 @@ int store_open(const struct store_options *options, char *why, size_t why_bytes,
 	}
 	store->intake.known = store->known;
 	store->known = (struct known){ 0 };
+	store->intake.stacks.next_id = store->writer.last_stack + 1;
 	store->intake.clock = store->clock;
 	store->intake.boot = (uint32_t)store->writer.boot;
 	store->intake.life_shares.together = options->together;
@@ -312,6 +316,9 @@ static void batch_hand_over(struct store *store)
 
 	store->state.not_kept = store->intake.n_lost + store->n_stopped;
 	store->is_failing = store->state.is_failing;
+	if (store->intake.stack_losses != store->stack_losses)
+		known_stacks_forget(&store->intake.stacks);
+	store->intake.stack_losses = store->stack_losses;
 	store->intake.loss_reason = store->result == -ENOSPC ? "disk_full" : "store_queue";
 	if (store->handed || store->is_busy || batch_new(&next) < 0)
 		return;
@@ -331,6 +338,11 @@ void store_call(struct store *store, const struct event *event)
 	(void)pthread_mutex_lock(&store->lock);
 	batch_hand_over(store);
 	(void)pthread_mutex_unlock(&store->lock);
+}
+
+void store_stack(struct store *store, const struct stack *stack)
+{
+	intake_stack(&store->intake, stack);
 }
 
 void store_tick(struct store *store, const struct tick *tick)
@@ -434,6 +446,11 @@ static void sink_event(const struct event *event, void *data)
 	store_call(data, event);
 }
 
+static void sink_stack(struct stack *stack, void *data)
+{
+	store_stack(data, stack);
+}
+
 static void sink_tick(const struct tick *tick, bool is_last, void *data)
 {
 	(void)is_last;
@@ -453,7 +470,7 @@ static void sink_gone(const struct process_figures *process, void *data)
 struct sink store_sink(struct store *store)
 {
 	static const struct sink_ops ops = {
-		.event = sink_event, .tick = sink_tick, .finding = sink_finding, .gone = sink_gone
+		.event = sink_event, .stack = sink_stack, .tick = sink_tick, .finding = sink_finding, .gone = sink_gone
 	};
 
 	return (struct sink){ store ? &ops : NULL, store };

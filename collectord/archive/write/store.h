@@ -20,6 +20,7 @@
 #include "procs/subordinate.h"
 
 struct finding;
+struct stack;
 struct store;
 struct system_sample;
 
@@ -65,6 +66,8 @@ struct sink store_sink(struct store *store);
 
 /* Called by the loop; each function copies its data. */
 void store_call(struct store *store, const struct event *event);
+/** store_stack() - store the frames of a stack that became ready, if calls with it were stored */
+void store_stack(struct store *store, const struct stack *stack);
 /** store_tick() - store figures, ended processes, losses and the system sample of one tick; makes a commit due */
 void store_tick(struct store *store, const struct tick *tick);
 /** store_finding() - store the current state of a finding; replaces the stored state of the same id */

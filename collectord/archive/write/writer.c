@@ -98,6 +98,7 @@ int writer_take(struct writer *writer, struct batch *batch)
 	writer->batch = batch;
 	writer->first_tail = writer->next_tail;
 	writer->next_tail += (int64_t)batch->tails.n;
+	writer->last_stack = MAX(writer->last_stack, batch->last_stack);
 	stopped_drop(writer, batch);
 	if (batch->now_ns) {
 		writer->now_ns = batch->now_ns;
@@ -277,6 +278,22 @@ static int put_findings(struct writer *writer)
 	return r;
 }
 
+static int put_stacks(struct writer *writer)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < writer->batch->stacks.n; i++)
+		r = writer_put_stack(writer, &writer->batch->stacks.items[i]);
+	for (size_t i = 0; r == 0 && i < writer->batch->stack_uses.n; i++) {
+		const struct batch_stack_use *use = &writer->batch->stack_uses.items[i];
+		sqlite3_stmt *s = db_statement(&writer->db, DB_USE_STACK);
+
+		SQL_INTS(s, 1, use->id, (int64_t)use->last_ns);
+		r = sql_run(s);
+	}
+	return r;
+}
+
 int writer_put_sample(struct writer *writer, const struct system_sample *m)
 {
 	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_SNAPSHOT);
@@ -330,7 +347,7 @@ static int put_session(struct writer *writer, enum db_statement which)
 {
 	sqlite3_stmt *s = db_statement(&writer->db, which);
 
-	SQL_INTS(s, 1, writer->session, (int64_t)writer->now_ns);
+	SQL_INTS(s, 1, writer->session, (int64_t)writer->now_ns, writer->last_stack);
 	return sql_run(s);
 }
 
@@ -391,6 +408,7 @@ int writer_write(struct writer *writer)
 		r = r ? r : stopped_put_resumed(writer); /* the batch has the newer rows */
 		r = r ? r : put_processes(writer);
 		r = r ? r : put_tails(writer);
+		r = r ? r : put_stacks(writer);
 		r = r ? r : put_findings(writer);
 		r = r ? r : put_samples(writer);
 		r = r ? r : put_cost(writer);

@@ -49,6 +49,7 @@ enum share_kind {
 	SHARE_CALLS,
 	SHARE_FIGURES, /* with accounts and waits */
 	SHARE_FINDINGS,
+	SHARE_STACKS, /* with their frames */
 	SHARE_PROCESSES,
 	SHARE_DAMAGED,
 	SHARE_GAPS,
@@ -63,7 +64,9 @@ struct writer {
 	int64_t boot;
 	int64_t session;
 	int64_t next_tail, next_block, next_gap, next_figures;
-	uint64_t now_ns; /* of the last batch */
+	uint32_t last_stack;   /* last id of table stack that was given */
+	uint32_t stack_losses; /* number of times that rows of table stack were lost that later calls may name */
+	uint64_t now_ns;       /* of the last batch */
 	uint64_t now_unix_ns;
 	struct batch *batch; /* taken, not yet committed; owned */
 	int64_t first_tail;  /* row id of its first tail; the others follow */
@@ -138,6 +141,16 @@ int writer_unix_ns(struct writer *writer, int64_t boot, uint64_t mono_ns, uint64
 /** writer_find_oldest() - find the time of the oldest event. Return: 0 or -errno */
 int writer_find_oldest(struct writer *writer);
 
+/** writer_put_stack() - write one row with its frames within the current transaction. Return: 0 or -errno */
+int writer_put_stack(struct writer *writer, const struct batch_stack *stack);
+/** writer_delete_stack() - delete one row, and frames that no other stack has, likewise. Return: 0 or -errno */
+int writer_delete_stack(struct writer *writer, int64_t id);
+/**
+ * writer_check_stacks() - after damage: delete stacks without one of their frames, and count frames anew, likewise
+ * Return: 0 or -errno
+ */
+int writer_check_stacks(struct writer *writer);
+
 struct writer_block {
 	int64_t id;
 	uint32_t uid;
@@ -169,6 +182,14 @@ int retention_commit(struct writer *writer, int r);
 int retention_note(struct writer *writer, int64_t boot, const struct batch_gap *gap);
 /** retention_by_size() - delete by size within the current transaction, when it is due. Return: 0 or -errno */
 int retention_by_size(struct writer *writer);
+/**
+ * retention_stacks() - delete stacks of an owner and boot that no call has any more, within the current transaction
+ * Return: number of deleted rows, at most RETENTION_STACKS_MAX, or -errno
+ */
+int retention_stacks(struct writer *writer, uint32_t uid, int64_t boot);
+#define RETENTION_STACKS_MAX 4096
+/** retention_all_stacks() - the same for all owners and boots. Return: 0 or -errno */
+int retention_all_stacks(struct writer *writer);
 /** retention_by_age() - delete by age in a transaction of its own. Return: 0 or -errno */
 int retention_by_age(struct writer *writer);
 /**

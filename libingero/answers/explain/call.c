@@ -7,6 +7,8 @@
 #include "libingero/render/user.h"
 #include "libingero/answers/explain/bars.h"
 #include "libingero/answers/host.h"
+#include "libingero/answers/stack/frames.h"
+#include "libingero/answers/stack/place.h"
 #include "libingero/answers/time.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
@@ -35,6 +37,18 @@ static void sum_append(const Ingero__V1__Event *call, const struct text_style *s
 	text_line(out, style, TEXT_PLAIN, "  tracing  %18s  the tracer's own share", value);
 	(void)snprintf(value, sizeof(value), "%s ns", units_count(call->duration_ns).text);
 	text_line(out, style, TEXT_PLAIN, "  without  %18s  the program's own time", value);
+}
+
+static void call_from_append(const Ingero__V1__Event *call, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	struct stack_place place;
+
+	if (!stack_place_find(call->stack, &place))
+		return;
+	stack_place_append(&place, &text);
+	text_paragraph(out, style, "  from     ", buf_text(&text));
+	out->failed |= text.failed;
 }
 
 static void host_append(const Ingero__V1__Event *event, const struct text_style *style, struct buf *out)
@@ -75,6 +89,7 @@ void explain_call_append(const Ingero__V1__Event *call, const struct text_style 
 			 call->node_told_case ? " on " : "", call->node_told_case ? call->node : "", call->tid,
 			 user_name(call->uid).text);
 	text_paragraph(out, style, "  who      ", buf_text(&text));
+	call_from_append(call, style, out);
 
 	if (call->blame_ns)
 		explain_bars_append(&bars, style, out);
@@ -96,4 +111,19 @@ void explain_call_append(const Ingero__V1__Event *call, const struct text_style 
 	if (call->depth)
 		text_line(out, style, TEXT_PLAIN, "  inside   %s",
 			  units_things(call->depth, "other traced call", "other traced calls").text);
+	if (call->stack)
+		stack_lines_append(call->stack, style, out);
+}
+
+void explain_examples_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style, struct buf *out)
+{
+	for (size_t i = 0; i < reply->n_examples; i++) {
+		const Ingero__V1__Event *call = reply->examples[i];
+
+		if (!call->stack || !call->stack->n_frames)
+			continue;
+		text_line(out, style, TEXT_PLAIN, "  example  %s, %s", call->id, units_ns(call->duration_ns, 0).text);
+		stack_lines_append(call->stack, style, out);
+		return;
+	}
 }

@@ -9,6 +9,7 @@
 #include "libingero/answers/account/chain.h"
 #include "libingero/answers/account/text.h"
 #include "libingero/answers/lost.h"
+#include "libingero/answers/stack/place.h"
 #include "libingero/answers/time.h"
 #include "libingero/answers/trace/behind.h"
 #include "libingero/answers/trace/rows.h"
@@ -285,6 +286,16 @@ static void finding_who_append(const Ingero__V1__Finding *f, const struct text_s
 	text_paragraph(out, style, "  who      ", buf_text(&text));
 }
 
+/* The line of the program that made the calls, or waited. */
+static void finding_from_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	stack_site_append(f->from, &text);
+	if (text.n)
+		text_paragraph(out, style, "  from     ", buf_text(&text));
+}
+
 /* A figure of the evidence, in nanoseconds; 0: there is none of that name. */
 static uint64_t evidence_ns(const Ingero__V1__Finding *f, const char *name)
 {
@@ -473,6 +484,7 @@ void explain_finding_append(const struct explain_finding *e, const struct text_s
 {
 	headline_append(e, style, out);
 	finding_who_append(e->finding, style, out);
+	finding_from_append(e->finding, style, out);
 	lost_line_append(e->finding, style, out);
 	finding_where_append(e->finding, CLASSES_MOST, style, out);
 	advice_append(e->finding, 1, style, out);
@@ -485,6 +497,7 @@ void explain_finding_append_all(const struct explain_finding *e, const struct te
 
 	headline_append(e, style, out);
 	finding_who_append(f, style, out);
+	finding_from_append(f, style, out);
 	lost_line_append(f, style, out);
 	finding_where_append(f, BLAME_VIEW_COUNT, style, out);
 	advice_append(f, SIZE_MAX, style, out);

@@ -24,7 +24,7 @@ int explain_json_append(struct buf *out, const Ingero__V1__ExplainReply *reply)
 		pb_json_append(out, &reply->lost->base);
 		(void)buf_append_text(out, ",");
 	}
-	if (pb_json_line(&rest, NULL, &reply->base, "lost") == 0)
+	if (pb_json_line(&rest, NULL, &reply->base, reply->n_examples ? "lost" : "lost examples") == 0)
 		(void)buf_append(out, rest.data + 1, rest.n - 1); /* without its opening brace */
 
 	if (out->failed || rest.failed) {

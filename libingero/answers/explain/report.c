@@ -506,6 +506,7 @@ static void one_append(const struct explain_question *q, const Ingero__V1__Expla
 			text_line(out, style, TEXT_PLAIN, "%s", "");
 		explain_finding_append_all(&e, style, out);
 	}
+	explain_examples_append(reply, style, out);
 	if (something_is_missing(reply)) {
 		text_line(out, style, TEXT_PLAIN, "%s", "");
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);

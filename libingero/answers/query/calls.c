@@ -8,9 +8,9 @@
 
 #include "libingero/answers/explain/finding.h"
 #include "libingero/answers/explain/report.h"
+#include "libingero/answers/stack/join.h"
 #include "libingero/answers/time.h"
 #include "libingero/answers/window.h"
-#include "libingero/render/pb_json.h"
 #include "libingero/render/units.h"
 
 #define DATE_CHARS 10 /* 2026-01-31 */
@@ -76,7 +76,7 @@ int calls_take(struct calls *calls, const Ingero__V1__EventsReply *reply, struct
 			line_append(calls, reply->events[i], out);
 			break;
 		case ROWS_JSON:
-			(void)pb_json_line(out, "event", &reply->events[i]->base, NULL);
+			(void)stack_event_json_line(out, reply->events[i], reply->stacks, reply->n_stacks);
 			break;
 		}
 	}

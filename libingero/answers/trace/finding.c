@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/finding_order.h"
+#include "libingero/answers/stack/place.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
@@ -95,15 +96,30 @@ void trace_finding_event_append(const Ingero__V1__Finding *f, struct buf *text)
 	event_append(f, /* has_process= */ true, /* has_chain= */ true, text);
 }
 
-/* Without mark and severity, which have their own tone. */
-static void sentence_append(const Ingero__V1__Finding *f, bool has_process, bool has_chain, const char *explain,
-			    struct buf *text)
+/* Parts of a sentence that are left out where there is no room for them. */
+#define SENTENCE_PROCESS 0x1u
+#define SENTENCE_CHAIN 0x2u
+#define SENTENCE_FROM 0x4u
+
+static void finding_site_append(const Ingero__V1__Finding *f, struct buf *text)
 {
-	event_append(f, has_process, has_chain, text);
+	CLEANUP(buf_done) struct buf site = BUF_INIT;
+
+	stack_site_append(f->from, &site);
+	if (site.n)
+		(void)buf_printf(text, ", from %s", buf_text(&site));
+}
+
+/* Without mark and severity, which have their own tone. @parts: SENTENCE_* */
+static void sentence_append(const Ingero__V1__Finding *f, unsigned int parts, const char *explain, struct buf *text)
+{
+	event_append(f, parts & SENTENCE_PROCESS, parts & SENTENCE_CHAIN, text);
 	if (f->lost_ns)
 		(void)buf_printf(text, ": %s lost%s", units_ns(f->lost_ns, 0).text, f->end_unix_ns ? "" : " so far");
 	if (f->end_unix_ns)
 		(void)buf_printf(text, "%s over after %s", f->lost_ns ? "," : ":", units_ns(f->present_ns, 0).text);
+	if (parts & SENTENCE_FROM)
+		finding_site_append(f, text);
 	if (explain)
 		(void)buf_printf(text, " · %s %.*s", explain, ID_CHARS, f->id);
 }
@@ -114,7 +130,7 @@ static void paragraph_append(const Ingero__V1__Finding *f, const char *mark, con
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 	char first[32];
 
-	sentence_append(f, /* has_process= */ true, /* has_chain= */ true, explain, &text);
+	sentence_append(f, SENTENCE_PROCESS | SENTENCE_CHAIN | SENTENCE_FROM, explain, &text);
 	(void)snprintf(first, sizeof(first), "%s %s ", mark, f->severity);
 	text_tone(out, style, f->end_unix_ns ? TEXT_PLAIN : TEXT_LOUD);
 	text_paragraph(out, style, first, buf_text(&text));
@@ -136,16 +152,17 @@ void trace_finding_append_now(const Ingero__V1__Finding *f, const char *explain,
 void trace_finding_append_one(const Ingero__V1__Finding *f, const char *explain, const struct text_style *style,
 			      struct buf *out)
 {
+	static const unsigned int shorter[] = { SENTENCE_CHAIN | SENTENCE_FROM, SENTENCE_CHAIN, 0 };
+	bool has_shorter = explain_event_text(f, true).text[0] || f->from;
 	unsigned int mark = text_columns("▲ ") + text_columns(f->severity) + 1;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	sentence_append(f, /* has_process= */ false, /* has_chain= */ true, explain, &text);
-	/* What was lost is at the end, and is not to be cut: better without the command, then without the chain. */
-	for (int has_chain = 1; has_chain >= 0 && explain_event_text(f, true).text[0] &&
-				mark + text_columns(buf_text(&text)) > style->columns;
-	     has_chain--) {
+	/* What was lost is not to be cut: better without the command, then without the line, then without the chain. */
+	sentence_append(f, SENTENCE_CHAIN | SENTENCE_FROM, explain, &text);
+	for (size_t i = 0;
+	     has_shorter && i < ARRAY_SIZE(shorter) && mark + text_columns(buf_text(&text)) > style->columns; i++) {
 		buf_consume(&text, text.n);
-		sentence_append(f, /* has_process= */ false, has_chain, NULL, &text);
+		sentence_append(f, shorter[i], NULL, &text);
 	}
 	text_line(out, style, TEXT_LOUD, "▲ %s %s", f->severity, buf_text(&text));
 }

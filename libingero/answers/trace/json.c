@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libingero/answers/trace/json.h"
 
+#include "libingero/answers/stack/join.h"
 #include "libingero/render/pb_json.h"
 
 static int events_append(struct buf *out, const Ingero__V1__EventBatch *batch)
@@ -8,7 +9,7 @@ static int events_append(struct buf *out, const Ingero__V1__EventBatch *batch)
 	int r = 0;
 
 	for (size_t i = 0; i < batch->n_events && r == 0; i++)
-		r = pb_json_line(out, "event", &batch->events[i]->base, NULL);
+		r = stack_event_json_line(out, batch->events[i], batch->stacks, batch->n_stacks);
 	return r;
 }
 

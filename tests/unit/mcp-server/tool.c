@@ -59,7 +59,7 @@ static const struct {
 	{ "explain_call", "{}",
 	  "explain_call needs 'id': Id of a call, from 'examples' of a finding or the column id of events" },
 	{ "explain_call", "{\"id\":\"1.2.3\",\"details\":true}",
-	  "explain_call has no argument 'details'; it takes id, max_tokens, tsc" },
+	  "explain_call has no argument 'details'; it takes id, max_tokens, tsc, cursor" },
 	{ "explain", "{\"cursor\":\"operations.18\"}", NULL },
 	{ "explain", "{\"cursor\":\"operations.999999999\"}", NULL },
 	{ "explain", "{\"cursor\":\"operations.9999999999\"}",

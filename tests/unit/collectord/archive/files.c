@@ -48,10 +48,10 @@ static struct sqlite3 *machine_make(const struct machine *m)
 		"INSERT INTO op VALUES (%d, 'cuda', '%s', '%s');"
 		"INSERT INTO session (boot, start_ns, version, kernel, back_end, cpus, memory_bytes, node, seen_ns)"
 		" VALUES (1, 0, '', '', 'session', 1, 1, '%s', 0);"
-		"INSERT INTO gap (id, boot, t0, t1, reason, count) VALUES (1, 1, 1000, 2000, 'ring_full', 7);"
-		"INSERT INTO stack (id, uid, frames, is_complete) VALUES (1, %d, x'', 1)",
-		GIVEN, m->given, m->given, m->node, ALICE);
+		"INSERT INTO gap (id, boot, t0, t1, reason, count) VALUES (1, 1, 1000, 2000, 'ring_full', 7)",
+		GIVEN, m->given, m->given, m->node);
 	world_exec(db, sql);
+	world_stack(db, 1, ALICE, false, "", NULL, 0);
 	for (unsigned int i = 0; i < N_CALLS; i++) {
 		e[i] = world_event(1, i % 2 ? GIVEN : LAUNCH, 11, (1000 + i) * SECOND, m->duration_ns);
 		e[i].stack = 1;

@@ -138,7 +138,7 @@ static void describe(const char *path, char *ret_text, size_t room)
 
 /* What each version made, with a session, a call's figures and a finding in it. */
 static const char *const old_versions[] = { INGERO_SCHEMAS "/schema_1.sql", INGERO_SCHEMAS "/schema_2.sql",
-					    INGERO_SCHEMAS "/schema_3.sql" };
+					    INGERO_SCHEMAS "/schema_3.sql", INGERO_SCHEMAS "/schema_4.sql" };
 
 static void migration(void)
 {

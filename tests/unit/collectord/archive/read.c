@@ -542,8 +542,8 @@ static void refusal_test(void)
 		const char *why;
 	} cases[] = {
 		{ "a newer version's", "PRAGMA user_version = 99", -ENOTSUP, "newer ingero" },
-		{ "the next version's", "PRAGMA user_version = 5", -ENOTSUP,
-		  "newer ingero (its format is 5, this one knows 4)" },
+		{ "the next version's", "PRAGMA user_version = 6", -ENOTSUP,
+		  "newer ingero (its format is 6, this one knows 5)" },
 		{ "another's", "DROP TABLE figures", -EINVAL, "neither" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -273,6 +273,44 @@ static void one_call(void)
 	reply.reply.call = &call;
 }
 
+static void with_stack(void)
+{
+	static Ingero__V1__StackFrame frames[2], *list[] = { &frames[0], &frames[1] };
+	static Ingero__V1__Stack stack;
+
+	one_call();
+	frames[0] = frames[1] = (Ingero__V1__StackFrame)INGERO__V1__STACK_FRAME__INIT;
+	frames[0].symbol = figures_text("cudaMemcpy");
+	frames[0].module = figures_text("/usr/lib/libcudart.so.12");
+	frames[1].is_python = 1;
+	frames[1].file = figures_text("/data/alice/train.py");
+	frames[1].symbol = figures_text("forward");
+	frames[1].line = 142;
+	stack = (Ingero__V1__Stack)INGERO__V1__STACK__INIT;
+	stack.frames = list;
+	stack.n_frames = ARRAY_SIZE(list);
+	stack.why = figures_text("more frames than there is room for");
+	call.stack = &stack;
+}
+
+/* One finding with its line, and of its examples the first that has a stack. */
+static void with_line(void)
+{
+	static Ingero__V1__Site site = INGERO__V1__SITE__INIT;
+	static Ingero__V1__Event none, *list[] = { &none, &call };
+
+	with_stack();
+	(void)reply_hog(&reply);
+	site.file = figures_text("/data/alice/train.py");
+	site.func = figures_text("forward");
+	site.line = 142;
+	reply.finding[0].from = &site;
+	none = (Ingero__V1__Event)INGERO__V1__EVENT__INIT;
+	call.id = figures_text("1.7301223498.4712");
+	reply.reply.examples = list;
+	reply.reply.n_examples = ARRAY_SIZE(list);
+}
+
 static void foreign_call(void)
 {
 	one_call();
@@ -343,6 +381,29 @@ static const struct {
 	  "           ingero explain ID shows one\n"
 	  "  proof    measured on every call, nothing lost\n"
 	  "  id       8f3a2c0000000001 (cpu_contention)\n" },
+	{ "all of it, with its line and a stack", with_line, &one,
+	  "HIGH  cudaStreamSynchronize waited for the CPU                   14:02:51 to now\n"
+	  "  who      python (pid 4711, root): 213 slow of 9 829 calls, p99 142 ms, usually\n"
+	  "           1.2 ms\n"
+	  "  from     train.py:142 in forward\n"
+	  "  lost     18.4 s of the 1 min 0 s in which it was seen\n"
+	  "  where      18.4s  runnable ▇▇▇▇▇▇▇▇▇▇  88 % behind logrotate (pid 6603, root)\n"
+	  "              6.6s  device   ▇▇▇▇\n"
+	  "              2.5s  cpu      ▇\n"
+	  "  do       renice -n 19 -p $(ls /proc/6603/task)\n"
+	  "           or move it: taskset -acp CPUS 6603, with CPUS of those that 'taskset\n"
+	  "           -cp 6603' shows\n"
+	  "  facts    runnable_ns                  18.4 s\n"
+	  "           runnable_ratio               67 %\n"
+	  "  calls      143ms  1.7301223498.4712  14:02:52\n"
+	  "              90ms  not recorded  14:02:53\n"
+	  "           ingero explain ID shows one\n"
+	  "  proof    measured on every call, nothing lost\n"
+	  "  id       8f3a2c0000000001 (cpu_contention)\n"
+	  "  example  1.7301223498.4712, 142 ms\n"
+	  "  stack    [Native] cudaMemcpy (libcudart.so.12)\n"
+	  "           [Python] /data/alice/train.py:142 in forward()\n"
+	  "           not complete: more frames than there is room for\n" },
 	{ "a quota, several threads, losses", quota, &usual,
 	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 CRITICAL\n"
 	  "\n"
@@ -517,6 +578,25 @@ static const struct {
 	  "  returned 700, cudaErrorIllegalAddress: it failed\n"
 	  "  reason   slow, sync\n"
 	  "  inside   1 other traced call\n" },
+	{ "one call with its stack", with_stack, &one,
+	  "cudaMemcpy took 142 ms\n"
+	  "  when     2026-01-31 14:02:52.123456 +01:00\n"
+	  "  who      python (pid 4711, thread 4712, root)\n"
+	  "  from     train.py:142 in forward\n"
+	  "  where         97 000 456 ns  runnable     ▇▇▇▇▇▇▇▇▇▇\n"
+	  "                31 000 789 ns  device       ▇▇▇\n"
+	  "                14 000 123 ns  cpu          ▇\n"
+	  "                         5 ns  not measured ▇\n"
+	  "  in all       142 001 373 ns\n"
+	  "  tracing            1 200 ns  the tracer's own share\n"
+	  "  without      142 000 173 ns  the program's own time\n"
+	  "  args     140000, 4096, 1\n"
+	  "  returned 700, cudaErrorIllegalAddress: it failed\n"
+	  "  reason   slow, sync\n"
+	  "  inside   1 other traced call\n"
+	  "  stack    [Native] cudaMemcpy (libcudart.so.12)\n"
+	  "           [Python] /data/alice/train.py:142 in forward()\n"
+	  "           not complete: more frames than there is room for\n" },
 	{ "a call without blame", foreign_call, &one,
 	  "cudaMemcpy took 142 ms\n"
 	  "  when     2026-01-31 14:02:52.123456 +01:00\n"

@@ -45,6 +45,38 @@ static Ingero__V1__EventsReply reply_make(void)
 	return reply;
 }
 
+/* A message has each stack once: an event names it by its id. */
+static void stack_test(void)
+{
+	struct calls calls = { .form = ROWS_JSON, .style = plain, .now_unix_ns = AT(300) };
+	Ingero__V1__EventsReply reply = reply_make();
+	static Ingero__V1__StackFrame frame = INGERO__V1__STACK_FRAME__INIT, *frames[] = { &frame };
+	static Ingero__V1__Stack stack = INGERO__V1__STACK__INIT, *stacks[] = { &stack },
+				 ids[] = { INGERO__V1__STACK__INIT, INGERO__V1__STACK__INIT };
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	char *rest = NULL, *line[3];
+
+	frame.symbol = figures_text("main+0x1");
+	stack.id = ids[0].id = 7;
+	stack.frames = frames;
+	stack.n_frames = 1;
+	stack.is_complete = 1;
+	ids[1].id = 8;
+	events[0].stack = &ids[0];
+	events[1].stack = &ids[1];
+	reply.stacks = stacks;
+	reply.n_stacks = 1;
+	CHECK_INT_EQ("take", calls_take(&calls, &reply, &out), 0);
+	line[0] = strtok_r((char *)(uintptr_t)buf_text(&out), "\n", &rest);
+	line[1] = strtok_r(NULL, "\n", &rest);
+	line[2] = strtok_r(NULL, "\n", &rest);
+	CHECK("lines", line[0] && line[1] && line[2]);
+	CHECK("joined", strstr(line[0], ",\"stack_id\":7,\"stack\":[{\"symbol\":\"main+0x1\"}],\"stack_complete\":"
+					"true}"));
+	CHECK("not in the message", strstr(line[1], ",\"stack_id\":8,\"stack\":[],\"stack_complete\":false}"));
+	CHECK("none taken", !strstr(line[2], "stack"));
+}
+
 /* Never wider than the terminal, and each id whole at the end of its line. */
 static void wide_test(unsigned int columns)
 {
@@ -160,6 +192,7 @@ int main(void)
 		  "2026-01-31T13:00:00.123456789Z\t4711\t4712\tpython\tcuda\tcudaStreamSynchronize\t100000000\t0"
 		  "\t1.2.3\n"
 		  "2026-01-31T13:00:01.000000000Z\t4711\t4712\ta?b??[2J\tcuda\tcudaMalloc\t100000000\t2\t1.2.3\n");
+	stack_test();
 	footer_test();
 	return check_result();
 }

@@ -54,6 +54,36 @@ static void line_test(void)
 	explain = "ingero explain";
 }
 
+/* The line of the program, where it is known: at the end, and the first to go from a line that is too short. */
+static void from_test(void)
+{
+	static Ingero__V1__Site site = INGERO__V1__SITE__INIT;
+
+	(void)reply_hog(&reply);
+	site.file = figures_text("/data/alice/train.py");
+	site.func = figures_text("forward");
+	site.line = 142;
+	reply.finding[0].from = &site;
+	CHECK_STR_EQ("goes on", line(trace_finding_append, &plain),
+		     "▲ HIGH cudaStreamSynchronize waited for the CPU behind logrotate (pid 6603, root) in python (pid "
+		     "4711): "
+		     "18.4 s lost so far, from train.py:142 in forward · ingero explain 8f3a2c\n");
+	CHECK_STR_EQ(
+		"one line", line(trace_finding_append_one, &plain),
+		"▲ HIGH cudaStreamSynchronize waited for the CPU behind logrotate (pid 6603, root): 18.4 s lost so "
+		"far, from train.py:142 in forward · ingero explain 8f3a2c\n");
+	CHECK_STR_EQ(
+		"one line without room for the command",
+		line(trace_finding_append_one, &(struct text_style){ .is_utf8 = true, .columns = 140 }),
+		"▲ HIGH cudaStreamSynchronize waited for the CPU behind logrotate (pid 6603, root): 18.4 s lost so "
+		"far, from train.py:142 in forward\n");
+	CHECK_STR_EQ(
+		"nor for the line",
+		line(trace_finding_append_one, &(struct text_style){ .is_utf8 = true, .columns = 110 }),
+		"▲ HIGH cudaStreamSynchronize waited for the CPU behind logrotate (pid 6603, root): 18.4 s lost so "
+		"far\n");
+}
+
 /* The cause of a throttled process is what the title says: it is said once. */
 static void quota_test(void)
 {
@@ -814,6 +844,7 @@ int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	line_test();
+	from_test();
 	quota_test();
 	between_test();
 	order_test();

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The memo of walks: what a walk has found, with every word that decided it. Where all of these are the same again, so
+ * are the frames.
+ *
+ * What decides a walk: the mappings (number of their list), the rules (number of their reset), instruction and stack
+ * pointer, the words that were read; a saved frame pointer only if a rule used it later.
+ *
+ * An entry is added when its stack is met for the second time: those that are met once do not displace others. Entries
+ * are shared by all CPUs: a sequence counter tells a reader of a change.
+ */
+#pragma once
+
+#include "stack_memory.h"
+
+#define MEMO_SETS 256 /* a power of two */
+#define MEMO_SET_BITS 8
+#define MEMO_WAYS 4
+#define MEMO_DOORS 4096 /* a power of two */
+#define MEMO_DOOR_BITS 12
+#define MEMO_GROUP 4 /* words that are compared at once */
+
+struct memo_entry {
+	__u32 sequence; /* odd: being written */
+	__u32 tag;	/* of the mappings; 0: free */
+	__u32 pass;	/* as in struct stack_walk */
+	__u32 uses_frame_pointer;
+	__u64 ip, sp, frame_pointer, top;
+	__u64 hash;
+	__u32 end;
+	__u32 n; /* words; a multiple of MEMO_GROUP */
+	__u32 n_bytes;
+	__u32 pad;
+	__u64 words[MEMO_WORDS];
+	__u16 at[MEMO_WORDS]; /* in words from the stack pointer */
+};
+
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MEMO_SETS *MEMO_WAYS);
+	__type(key, __u32);
+	__type(value, struct memo_entry);
+} memo SEC(".maps");
+
+SHARED __u32 memo_doors[MEMO_DOORS] = {}; /* hashes of walks that were not added */
+SHARED __u32 memo_next = 0;		  /* way that is replaced next */
+
+static __always_inline __u64 memo_key(const struct stack_record *r)
+{
+	return stack_hash(stack_hash(r->ip, r->sp), r->tag);
+}
+
+/* ---- what a walk notes ---- */
+
+static __always_inline void memo_begin(struct stack_memo *m)
+{
+	m->n = 0;
+	m->end = 0;
+	m->is_exact = 1;
+	m->frame_pointer_at = MEMO_AT_START;
+	m->uses_frame_pointer = 0;
+}
+
+/* A word has decided the walk. @at: bytes from the stack pointer */
+static __always_inline void memo_note(struct stack_memo *m, __u64 at, __u64 word)
+{
+	__u64 n = m->n;
+
+	keep(n);
+	m->words[n & (MEMO_ROOM - 1)] = word;
+	m->at[n & (MEMO_ROOM - 1)] = at / sizeof(word);
+	m->n = n + 1;
+	if (m->end < at)
+		m->end = at;
+}
+
+/* The walk depends on the frame pointer that it has now. */
+static __always_inline void memo_note_frame_pointer(struct stack_memo *m, __u64 frame_pointer)
+{
+	__u32 at = m->frame_pointer_at;
+
+	if (at == MEMO_AT_NOTED)
+		return;
+	m->frame_pointer_at = MEMO_AT_NOTED;
+	if (at == MEMO_AT_START)
+		m->uses_frame_pointer = 1;
+	else
+		memo_note(m, at, frame_pointer);
+}
+
+/* ---- use ---- */
+
+#define MEMO_WORD(s, at) (*(const __u64 *)&(s)->memory[(at) % (STACK_COPY_MAX / sizeof(__u64)) * sizeof(__u64)])
+
+/* Whether all words are as they were. */
+VERIFIED_ALONE int memo_compare(struct stack_scratch *s, const struct memo_entry *e)
+{
+	__u64 differs = 0;
+	__u32 i, n;
+
+	if (!s || !e)
+		return 0;
+	n = e->n;
+	for (i = 0; i < MEMO_WORDS && i < n; i += MEMO_GROUP) {
+		_Pragma("clang loop unroll(full)") for (__u32 k = 0; k < MEMO_GROUP; k++) differs |=
+			e->words[i + k] ^ MEMO_WORD(s, e->at[i + k]);
+		if (differs)
+			return 0;
+	}
+	return 1;
+}
+
+static __always_inline bool memo_is_of(const struct memo_entry *e, const struct stack_scratch *s)
+{
+	const struct stack_record *r = &s->record;
+
+	return e->sp == r->sp && e->ip == r->ip && e->tag == r->tag && e->pass == s->walk.pass &&
+	       e->top == s->walk.top && (!e->uses_frame_pointer || e->frame_pointer == r->frame_pointer);
+}
+
+/* Looks for a walk from these registers that would be the same. Return: whether hash and end of it are in place */
+VERIFIED_ALONE int memo_find(struct stack_scratch *s)
+{
+	__u32 i, way, sequence;
+	struct memo_entry *e;
+
+	if (!s || !s->record.tag)
+		return 0;
+	i = (memo_key(&s->record) >> (64 - MEMO_SET_BITS)) * MEMO_WAYS;
+	for (way = 0; way < MEMO_WAYS; way++, i++) {
+		e = bpf_map_lookup_elem(&memo, &i);
+		if (!e || !memo_is_of(e, s))
+			continue;
+		sequence = READ_ONCE(e->sequence);
+		if (s->walk.n_filled < e->n_bytes)
+			stack_fill(s, e->n_bytes);
+		if (sequence & 1 || s->walk.n_filled < e->n_bytes || !memo_compare(s, e))
+			continue;
+		s->walk.hash = e->hash;
+		s->record.native_end = e->end;
+		barrier();
+		if (READ_ONCE(e->sequence) == sequence && memo_is_of(e, s))
+			return 1;
+	}
+	return 0;
+}
+
+/* Writes what the walk has noted. */
+VERIFIED_ALONE int memo_write(struct stack_scratch *s, struct memo_entry *e)
+{
+	if (!s || !e)
+		return 0;
+	__builtin_memcpy(e->words, s->memo.words, sizeof(e->words) / 2);
+	__builtin_memcpy(&e->words[MEMO_WORDS / 2], &s->memo.words[MEMO_WORDS / 2], sizeof(e->words) / 2);
+	__builtin_memcpy(e->at, s->memo.at, sizeof(e->at));
+	e->n = s->memo.n;
+	e->n_bytes = s->memo.end + sizeof(__u64);
+	e->tag = s->record.tag;
+	e->pass = s->walk.pass;
+	e->uses_frame_pointer = s->memo.uses_frame_pointer;
+	e->ip = s->record.ip;
+	e->sp = s->record.sp;
+	e->frame_pointer = s->record.frame_pointer;
+	e->top = s->walk.top;
+	e->hash = s->walk.hash;
+	e->end = s->record.native_end;
+	return 0;
+}
+
+/* Adds the walk that was just made, if it was made before. */
+VERIFIED_ALONE int memo_add(struct stack_scratch *s)
+{
+	__u32 i, sequence, last, *door;
+	struct memo_entry *e;
+
+	if (!s || !s->record.tag || !s->memo.is_exact || s->memo.n > MEMO_WORDS || !s->memo.n ||
+	    s->record.native_end == STACK_END_RULE || s->record.native_end == STACK_END_UNREADABLE)
+		return 0;
+	i = s->walk.hash ^ s->record.sp;
+	door = &memo_doors[s->walk.hash >> (64 - MEMO_DOOR_BITS) & (MEMO_DOORS - 1)];
+	if (*door != i) {
+		*door = i;
+		return 0;
+	}
+	/* The last word again, up to a whole group. */
+	last = (s->memo.n - 1) & (MEMO_ROOM - 1);
+	for (i = 0; i < MEMO_GROUP && s->memo.n % MEMO_GROUP; i++)
+		memo_note(&s->memo, s->memo.at[last] * sizeof(__u64), s->memo.words[last]);
+	i = (memo_key(&s->record) >> (64 - MEMO_SET_BITS)) * MEMO_WAYS + memo_next++ % MEMO_WAYS;
+	e = bpf_map_lookup_elem(&memo, &i);
+	if (!e)
+		return 0;
+	sequence = READ_ONCE(e->sequence);
+	if (sequence & 1 || __sync_val_compare_and_swap(&e->sequence, sequence, sequence + 1) != sequence)
+		return 0;
+	memo_write(s, e);
+	barrier();
+	WRITE_ONCE(e->sequence, sequence + 2);
+	return 0;
+}

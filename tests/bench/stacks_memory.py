@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory for stacks: of the kernel half, of the daemon and of its parsers, with one traced process of real PyTorch, and with eight."""
+import contextlib
+import glob
+import os
+import subprocess
+import tempfile
+import time
+
+import bpf_objects
+import ingero
+import programs
+import set_ups
+import torch
+
+MEASURES = ("bpf", "collectord")
+
+LIMITS_MIB = {1: 40, 8: 60}
+SETTLED_S = 5  # after the last process has begun its loop
+FOREVER = 1000000
+MIB = 1 << 20
+
+
+def proportional_bytes(pid):
+    """Memory of a process; of what it shares, its share."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return next((int(line.split()[1]) << 10 for line in file if line.startswith("Pss:")), 0)
+    return 0
+
+
+def children_of(pid):
+    with contextlib.suppress(OSError):
+        return [pid, *(one for child in ingero.children(pid) for one in children_of(child))]
+    return [pid]
+
+
+def held(daemon):
+    """{what: bytes} of the kernel's maps by name, and of the daemon with its children."""
+    sizes = dict(bpf_objects.map_bytes(daemon))
+    sizes["daemon and parsers"] = sum(map(proportional_bytes, children_of(daemon)))
+    return sizes
+
+
+def once(bench, loop, n, stacks):
+    with tempfile.TemporaryDirectory(prefix="ingero-") as directory, contextlib.ExitStack() as stack:
+        tracing = ingero.Tracing(bench.programs, "--db", os.path.join(directory, "x.db"), "--record", "slow", f"--stack={stacks}")
+        programs.attached(tracing)
+        for i in range(n):
+            environment = {**os.environ, **loop.environment, "INGERO_STANDIN_BOOKS": os.path.join(directory, f"books{i}")}
+            process = stack.enter_context(subprocess.Popen([*loop.command[:-1], str(FOREVER), "--pause-ms", "20"], stdin=subprocess.DEVNULL, env=environment))
+            stack.callback(process.kill)
+        ingero.wait_for(lambda: len(glob.glob(os.path.join(directory, "books*.*"))) >= n, "the loops", 300)
+        time.sleep(SETTLED_S)
+        sizes = held(programs.daemon_of(tracing))
+        tracing.stop(300)
+        return sizes
+
+
+def measure(bench):
+    set_up, arguments = ("b", ("plain", "--without-blas")) if set_ups.find("b") else ("a", ("plain",))
+    if not set_ups.find(set_up):
+        bench.row("loops measured", 0, "loops", note=set_ups.why_not(set_up))
+        return
+    loop = torch.Loop(bench, set_up, *arguments)
+    for n, limit in LIMITS_MIB.items():
+        runs = bench.in_turns(pairs=1, on=lambda n=n: once(bench, loop, n, "all"), off=lambda n=n: once(bench, loop, n, "none"))
+        on, off = runs["on"][0], runs["off"][0]
+        maps = {name: size for name, size in on.items() if name != "daemon and parsers"}
+        # maps that are there for stacks alone, whether they are wanted or not
+        of_stacks = {name: size for name, size in maps.items() if any(word in name for word in ("stack", "unwind", "python", "code", "rule", "memo"))}
+        name = f"{set_up.upper()}, {n} process{'es' if n > 1 else ''}"
+        bench.row(f"{name}: kernel memory for stacks", sum(of_stacks.values()) / MIB, "MiB", limit=limit,
+                  note=", ".join(f"{one} {size / MIB:.2g}" for one, size in sorted(of_stacks.items(), key=lambda row: -row[1])[:8]))
+        bench.row(f"{name}: kernel memory, more than without stacks", (sum(maps.values()) - sum(off.values()) + off["daemon and parsers"]) / MIB, "MiB")
+        bench.row(f"{name}: daemon and parsers, more than without stacks", (on["daemon and parsers"] - off["daemon and parsers"]) / MIB, "MiB")

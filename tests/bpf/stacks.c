@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Native stacks of recorded calls: without rules each call brings the memory of its stack, as it is; with rules it has
+ * the frames that backtrace(3) finds, and an equal stack is sent once.
+ *
+ *   stacks BACK_END LIBRARY
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "bpf/stack_record.h"
+#include "deep.h"
+#include "probes/probe_set_state.h"
+#include "probes/probe_stacks.h"
+#include "rig.h"
+#include "rules.h"
+#include "tests/support/check.h"
+
+#define FRAMES_MAX 512
+#define RECORD_MAX (sizeof(struct stack_record) + STACK_COPY_MAX)
+
+/* What came on the rings since the last look. */
+static struct {
+	size_t n_calls, n_stacks, n_lost; /* n_lost: calls without a stack */
+	size_t n_copied;		  /* bytes of memory */
+	struct call_record call;	  /* the last one, as the next */
+	union {
+		struct stack_record stack;
+		unsigned char bytes[RECORD_MAX];
+	};
+} seen;
+
+static struct rig rig;
+static struct rules rules = RULES_INIT;
+static struct ring_buffer *rings;
+
+static int on_call(void *data, void *record, size_t n)
+{
+	(void)data;
+	seen.n_calls++;
+	memset(&seen.call, 0, sizeof(seen.call));
+	memcpy(&seen.call, record, MIN(n, sizeof(seen.call)));
+	seen.n_lost += !seen.call.stack;
+	return 0;
+}
+
+static int on_stack(void *data, void *record, size_t n)
+{
+	(void)data;
+	CHECK("a record", n >= sizeof(seen.stack) && n <= RECORD_MAX);
+	memcpy(seen.bytes, record, MIN(n, RECORD_MAX));
+	CHECK_INT_EQ("a record", seen.stack.type, RECORD_STACK);
+	CHECK_INT_EQ("a record", (n - sizeof(seen.stack) + 7) / 8, (seen.stack.n_memory + 7) / 8);
+	seen.n_stacks++;
+	seen.n_copied += seen.stack.n_memory;
+	return 0;
+}
+
+static void look(void)
+{
+	seen.n_calls = seen.n_stacks = seen.n_lost = seen.n_copied = 0;
+	(void)ring_buffer__consume(rings);
+}
+
+/* ---- one call ---- */
+
+enum expected { COPIED, WALKED };
+
+struct row {
+	const char *name;
+	int (*deep)(unsigned int n, deep_func func, void *data);
+	unsigned int n;
+	int (*around)(subject_func func, void *data); /* a traced call in which the call is made; NULL: none */
+	bool is_thread;				      /* not the first thread */
+	bool is_signal;				      /* in the handler of a signal */
+	bool is_alternate;			      /* ... on a stack of its own */
+	bool is_tail;				      /* the traced function jumps to another traced one */
+	uint8_t end;				      /* STACK_END_NONE: complete */
+};
+
+/* What the program knows of the call. */
+struct made {
+	const struct row *row;
+	enum expected expected;
+	void *frames[FRAMES_MAX];
+	int n_frames;
+	uint64_t top; /* end of the stack */
+	uint64_t id;  /* of the stack, when it was last seen */
+};
+
+static int empty_call(void *data)
+{
+	(void)data;
+	return 0;
+}
+
+static void check_copy(const struct made *m, const void *own_end)
+{
+	const struct stack_record *s = &seen.stack;
+	uint64_t from = (uint64_t)(uintptr_t)own_end - s->sp, all = m->top - s->sp, n_traps = 0;
+	const char *name = m->row->name;
+
+	CHECK_INT_EQ(name, s->native_end, all < STACK_COPY_MAX ? STACK_END_RULE : STACK_END_LARGE);
+	CHECK_INT_EQ(name, s->n_memory, MIN(all, (uint64_t)STACK_COPY_MAX));
+	CHECK(name, s->id & STACK_ID_ONCE);
+	CHECK_INT_EQ(name, s->tag, 0);
+	CHECK(name, from < s->n_memory);
+	for (uint64_t at = from; at + 8 <= s->n_memory; at += 8) {
+		uint64_t copied, there, trap = 0;
+
+		memcpy(&copied, s->memory + at, sizeof(copied));
+		memcpy(&there, (const void *)(uintptr_t)(s->sp + at), sizeof(there));
+		for (uint16_t i = 0; i < s->n_traps; i++)
+			if (s->traps[i].slot == s->sp + at)
+				trap = s->traps[i].address;
+		n_traps += trap != 0;
+		if (!trap && copied == there)
+			continue;
+		CHECK_INT_EQ(name, copied, trap); /* what the probe has put in its place is not copied */
+		CHECK(name, there != trap);
+	}
+	CHECK_INT_EQ("traps", n_traps, m->row->around == subject_runtime ? 2 : m->row->around ? 1 : 0);
+}
+
+static void check_walk(const struct made *m)
+{
+	const struct stack_record *s = &seen.stack;
+	/* backtrace(3) is in the frame of the call, too: from its caller on they agree. */
+	int n = MIN(m->n_frames + 1, STACK_NATIVE_MAX);
+	const char *name = m->row->name;
+
+	CHECK_INT_EQ(name, s->native_end,
+		     m->row->end			  ? m->row->end
+		     : m->n_frames + 1 > STACK_NATIVE_MAX ? STACK_END_DEPTH
+							  : STACK_END_COMPLETE);
+	CHECK_INT_EQ(name, s->n_memory, 0);
+	CHECK(name, !(s->id & STACK_ID_ONCE) && s->tag);
+	if (m->row->end)
+		return;
+	CHECK_INT_EQ(name, s->n_native, n);
+	for (int i = 2; i < MIN(n, (int)s->n_native); i++)
+		if (s->native[i].ip != (uint64_t)(uintptr_t)m->frames[i - 1])
+			CHECK_INT_EQ(name, s->native[i].ip, (uint64_t)(uintptr_t)m->frames[i - 1]);
+	CHECK_INT_EQ(name, s->native[0].cfa, s->sp);
+	CHECK_INT_EQ(name, s->native[1].ip, s->ip);
+}
+
+/* The call, and what came of it. */
+static __attribute__((noinline)) int leaf(void *data)
+{
+	const void *own_end = (const char *)__builtin_frame_address(0) + 2 * sizeof(void *);
+	struct made *m = data;
+	const char *name = m->row->name;
+
+	m->n_frames = backtrace(m->frames, FRAMES_MAX);
+	look();
+	for (int i = 0; i < 2; i++) {
+		(void)(m->row->is_tail ? subject_tail(empty_call, NULL) : subject_empty());
+		look();
+		CHECK_INT_EQ(name, seen.n_calls, m->row->is_tail ? 2 : 1);
+		CHECK_INT_EQ(name, seen.n_lost, 0);
+		CHECK_INT_EQ(name, seen.call.stack, i && m->expected == WALKED ? m->id : seen.stack.id);
+		CHECK_INT_EQ(name, seen.stack.native[0].ip && seen.stack.tid == seen.call.tid, 1);
+		CHECK_INT_EQ(name, seen.n_stacks, i && m->expected == WALKED ? 0 : seen.n_calls);
+		CHECK(name, i == 0 || m->expected == WALKED || seen.call.stack != m->id);
+		m->id = seen.call.stack;
+		if (seen.n_stacks && m->expected == COPIED)
+			check_copy(m, own_end);
+		else if (seen.n_stacks)
+			check_walk(m);
+	}
+	return 0;
+}
+
+static int around(void *data)
+{
+	const struct made *m = data;
+
+	return m->row->deep(m->row->n, leaf, data);
+}
+
+static void row_call(struct made *m)
+{
+	if (m->row->around)
+		(void)m->row->around(around, m);
+	else
+		(void)around(m);
+}
+
+static struct made *handled;
+
+static void on_signal(int number)
+{
+	(void)number;
+	row_call(handled);
+}
+
+/* Top of the stack of the first thread: where the kernel put the arguments of the program. */
+static uint64_t stack_start(void)
+{
+	CLEANUP(fclosep) FILE *file = fopen("/proc/self/stat", "re");
+	unsigned long long start = 0;
+	char text[2048] = "";
+
+	if (file && fgets(text, sizeof(text), file))
+		(void)sscanf(strrchr(text, ')') + 2,
+			     "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u %*d "
+			     "%*u %*u %*u %llu",
+			     &start);
+	return start;
+}
+
+#define ALTERNATE_BYTES (128u << 10)
+
+static void signal_call(struct made *m)
+{
+	static unsigned char alternate[ALTERNATE_BYTES] __attribute__((aligned(4096)));
+	const stack_t stack = { .ss_sp = alternate, .ss_size = sizeof(alternate) }, none = { .ss_flags = SS_DISABLE };
+	struct sigaction action = { .sa_handler = on_signal };
+
+	if (m->row->is_alternate) {
+		action.sa_flags = SA_ONSTACK;
+		m->top = (uint64_t)(uintptr_t)alternate + sizeof(alternate);
+		CHECK_INT_EQ(m->row->name, sigaltstack(&stack, NULL), 0);
+	}
+	handled = m;
+	CHECK_INT_EQ(m->row->name, sigaction(SIGUSR1, &action, NULL), 0);
+	CHECK_INT_EQ(m->row->name, raise(SIGUSR1), 0);
+	(void)sigaltstack(&none, NULL);
+}
+
+static void *row_thread(void *data)
+{
+	struct made *m = data;
+
+	m->top = m->row->is_thread ? (uint64_t)pthread_self() : stack_start();
+	if (m->row->is_signal)
+		signal_call(m);
+	else
+		row_call(m);
+	return NULL;
+}
+
+static void row_run(const struct row *row, enum expected expected)
+{
+	static struct made m;
+	pthread_t thread;
+
+	m = (struct made){ .row = row, .expected = expected };
+	if (!row->is_thread) {
+		(void)row_thread(&m);
+		return;
+	}
+	CHECK_INT_EQ(row->name, pthread_create(&thread, NULL, row_thread, &m), 0);
+	(void)pthread_join(thread, NULL);
+}
+
+static const struct row rows[] = {
+	{ "near", .deep = deep_omit, .n = 1 },
+	{ "without frame pointers", .deep = deep_omit, .n = 40 },
+	{ "with frame pointers", .deep = deep_keep, .n = 40 },
+	{ "of a thread", .deep = deep_omit, .n = 24, .is_thread = true },
+	{ "deeper than there is room for", .deep = deep_omit, .n = 200 },
+	{ "deeper, of a thread", .deep = deep_keep, .n = 200, .is_thread = true },
+	{ "in another call", .deep = deep_omit, .n = 10, .around = subject_driver },
+	{ "in two calls", .deep = deep_omit, .n = 10, .around = subject_runtime },
+	{ "in a signal handler", .deep = deep_omit, .n = 6, .is_signal = true },
+	{ "in a signal handler of a thread", .deep = deep_omit, .n = 6, .is_signal = true, .is_thread = true },
+	{ "in a signal handler with its own stack", .deep = deep_keep, .n = 6, .is_signal = true,
+	  .is_alternate = true },
+	{ "of a function that jumps", .deep = deep_omit, .n = 4, .is_tail = true },
+};
+
+static void rows_run(enum expected expected)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		row_run(&rows[i], expected);
+}
+
+/* ---- changes ---- */
+
+static void check_changes(const char *library)
+{
+	static const struct row changed = { "mappings have changed", .deep = deep_omit, .n = 4 };
+	static const struct row refreshed = { "mappings are known again", .deep = deep_omit, .n = 5 };
+	static const struct row reset = { "after a reset", .deep = deep_omit, .n = 6 };
+	void *handle = dlopen(library, RTLD_NOW);
+
+	CHECK("library", handle != NULL);
+	row_run(&changed, COPIED);
+	rules_put(&rules, &rig);
+	row_run(&refreshed, WALKED);
+	if (handle)
+		(void)dlclose(handle);
+	row_run(&changed, COPIED);
+	rules_put(&rules, &rig);
+	row_run(&refreshed, WALKED);
+	probe_stacks_reset(rig.set);
+	row_run(&reset, COPIED);
+	rules = RULES_INIT;
+	rules_put(&rules, &rig);
+	row_run(&reset, WALKED);
+}
+
+/* A page that was not read yet makes a copy; the kernel half marks it, until it is set. */
+static void check_page(void)
+{
+	static const struct row asked = { "a page is not known", .deep = deep_keep, .n = 7 };
+	static const struct row bare = { "a page has no rules", .deep = deep_keep, .n = 8,
+					 .end = STACK_END_FRAME_POINTERS };
+	uint32_t page = 0, entry;
+	char self[256] = "";
+
+	CHECK("own file", readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	for (uint32_t i = 0; i < rules.n_files; i++)
+		if (strcmp(rules.files[i].path, self) == 0)
+			page = rules.files[i].first_page +
+			       (uint32_t)(rig_offset((const void *)deep_keep) >> UNWIND_PAGE_SHIFT);
+	entry = probe_stacks_page(rig.set, page);
+	CHECK("page", page && entry > UNWIND_PAGE_BARE);
+	probe_stacks_reset(rig.set);
+	rules = RULES_INIT;
+	rules_put(&rules, &rig);
+	probe_stacks_page_put(rig.set, page, UNWIND_PAGE_UNKNOWN);
+	row_run(&asked, COPIED);
+	CHECK_INT_EQ("asked", probe_stacks_page(rig.set, page), UNWIND_PAGE_ASKED);
+	probe_stacks_page_put(rig.set, page, UNWIND_PAGE_BARE);
+	row_run(&bare, WALKED);
+	probe_stacks_reset(rig.set);
+	rules = RULES_INIT;
+	rules_put(&rules, &rig);
+}
+
+/* ---- losses ---- */
+
+#define FLOOD 300
+
+static int flood(void *data)
+{
+	volatile char room[16384];
+
+	room[FLOOD] = 1;
+	for (int i = 0; i < FLOOD; i++)
+		(void)subject_empty();
+	return data ? 1 : room[FLOOD] - 1;
+}
+
+/* Nobody reads the ring meanwhile: a part of it is used, and each call has its stack or is counted. */
+static void check_loss(void)
+{
+	uint64_t lost = rig_loss(&rig, LOSS_STACKS);
+
+	probe_stacks_maps_remove(rig.set, (uint32_t)getpid());
+	look();
+	(void)flood(NULL);
+	look();
+	CHECK_INT_EQ("flood", seen.n_calls, FLOOD);
+	CHECK_INT_EQ("flood: with a stack, or lost", seen.n_stacks + seen.n_lost, FLOOD);
+	CHECK_INT_EQ("flood: counted", rig_loss(&rig, LOSS_STACKS) - lost, seen.n_lost);
+	CHECK_INT_IN("flood: bytes", seen.n_copied, 900 << 10, 1 << 20);
+	lost = rig_loss(&rig, LOSS_STACKS);
+	(void)subject_empty();
+	look();
+	CHECK_INT_EQ("after it was read", seen.n_stacks, 1);
+	CHECK_INT_EQ("after it was read", rig_loss(&rig, LOSS_STACKS), lost);
+	rules_put(&rules, &rig);
+}
+
+/* ---- ends of processes ---- */
+
+static bool has_maps(uint32_t pid)
+{
+	struct stack_maps maps;
+
+	return bpf_map_lookup_elem(bpf_map__fd(rig.set->bpf->maps.stack_maps), &pid, &maps) == 0;
+}
+
+static int child_ends(void *data)
+{
+	(void)data;
+	(void)subject_empty();
+	rules_put(&rules, &rig);
+	return has_maps((uint32_t)getpid()) ? 0 : 3;
+}
+
+static int pipe_in[2], pipe_out[2];
+
+/* cat(1) shows that it runs by what it writes. */
+static int child_executes(void *data)
+{
+	(void)data;
+	if (child_ends(NULL) || dup2(pipe_in[0], 0) < 0 || dup2(pipe_out[1], 1) < 0)
+		return 3;
+	(void)execlp("cat", "cat", (char *)NULL);
+	return 4;
+}
+
+static void check_exit(void)
+{
+	pid_t pid = 0;
+
+	CHECK_INT_EQ("child", rig_child(&rig, child_ends, NULL, &pid), 0);
+	CHECK("exit", !has_maps((uint32_t)pid));
+}
+
+static void check_exec(void)
+{
+	pid_t pid;
+	char byte = 'x';
+
+	if (pipe2(pipe_in, O_CLOEXEC) < 0 || pipe2(pipe_out, O_CLOEXEC) < 0)
+		CHECK_SKIP("no pipes");
+	pid = fork();
+	if (pid == 0)
+		_exit(child_executes(NULL));
+	CHECK("exec", write(pipe_in[1], &byte, 1) == 1 && read(pipe_out[0], &byte, 1) == 1);
+	CHECK("exec", !has_maps((uint32_t)pid));
+	(void)close(pipe_in[1]);
+	(void)waitpid(pid, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	enum probe_back_end back_end = rig_back_end(argc, argv);
+	struct process_wish wish = RIG_EVERY_CALL;
+	void *frames[1];
+
+	if (argc < 3)
+		return 2;
+	(void)backtrace(frames, 1); /* loads a library when it is first called */
+	rig_open(&rig, back_end, 0);
+	wish.flags |= WISH_STACKS;
+	rig.wish = wish;
+	rig_target(&rig, 0, wish);
+	rings = ring_buffer__new(probe_set_stacks_fd(rig.set), on_stack, NULL, NULL);
+	CHECK("rings", rings && ring_buffer__add(rings, probe_set_calls_fd(rig.set), on_call, NULL) == 0);
+	rows_run(COPIED);
+	rules_put(&rules, &rig);
+	rows_run(WALKED);
+	check_changes(argv[2]);
+	check_page();
+	check_loss();
+	check_exit();
+	check_exec();
+	CHECK_INT_EQ("nothing else is lost", rig_loss(&rig, LOSS_RING_FULL), 0);
+	ring_buffer__free(rings);
+	rig_close(&rig);
+	return check_result();
+}

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Stacks that a trace tells, against what the program itself noted (tests/workloads/callers.h, callers.py): every frame, in order, with its
+name and line; what is missing must be said to be missing, and nothing else may be there.
+"""
+import collections
+import json
+import os
+import re
+
+import symbols_of
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# The memory itself says that there is nothing more: not damage that can be seen.
+ENDS = {"link_none", "state_none"}
+EVAL = "_PyEval_EvalFrameDefault"
+
+
+def read(path):
+    """The lines of a report."""
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def by_call(events, bytes_least=65536):
+    """{(pid, bytes): events with that argument}, in the order of the trace."""
+    found = collections.defaultdict(list)
+    for event in events:
+        for argument in event["args"]:
+            if bytes_least <= argument < 1 << 32:
+                found[event["pid"], argument].append(event)
+    return found
+
+
+def is_python(frame):
+    return "ip" not in frame
+
+
+def native_of(event):
+    """Frames of C without the traced function itself."""
+    return [frame for frame in event.get("stack", []) if not is_python(frame)][1:]
+
+
+def python_of(event):
+    return [frame for frame in event.get("stack", []) if is_python(frame)]
+
+
+def is_prefix(one, other):
+    return one == other[:len(one)]
+
+
+def is_subsequence(some, everything):
+    left = iter(everything)
+    return all(one in left for one in some)
+
+
+class Judge:
+    """Compares calls with what was told of them. `problems`: (call, what is wrong); `incomplete`: calls that should be complete, and why not."""
+
+    def __init__(self, has_names=True):
+        self.has_names = has_names
+        self.problems = []
+        self.incomplete = []
+        self.whys = collections.Counter()
+        self.n = collections.Counter()  # calls by shape
+        self.n_complete = collections.Counter()
+        self.n_frames = 0
+
+    def wrong(self, call, what, *shown):
+        self.problems.append((f"{call['shape']} {call['bytes']}", what, *shown))
+
+    def compare(self, calls, events):
+        """Every call has its event, whose stack is right."""
+        of = by_call(events)
+        for call in calls:
+            told = of.get((call["pid"], call["bytes"]), [])
+            if not told:
+                self.wrong(call, "no event")
+            for event in told:
+                self.call(call, event, is_inner=any(other["depth"] < event["depth"] for other in told))
+
+    def call(self, call, event, is_inner=False):
+        """is_inner: a call of the driver that the runtime makes inside of this one"""
+        self.n[call["shape"]] += 1
+        if not event.get("stack"):
+            return self.wrong(call, "no stack", event.get("stack_why"))
+        is_complete, why = event.get("stack_complete"), event.get("stack_why")
+        if is_complete not in (True, False) or bool(why) == is_complete:
+            self.wrong(call, "complete, or why not", is_complete, why)
+        first = next((frame for frame in event["stack"] if not is_python(frame)), {})
+        if self.has_names and not re.match(rf"_*{event['op']}\w*(\+0x|$)", first.get("symbol", "")):
+            self.wrong(call, "the first frame is not the traced function", first, event["op"])
+        self.native(call, event, is_inner, is_complete)
+        self.python(call, event, is_complete)
+        self.whys[why or ""] += 1
+        self.n_complete[call["shape"]] += bool(is_complete)
+        if not is_complete and call["rule"] in ("complete", "lines"):
+            self.incomplete.append((call["shape"], call["bytes"], why))
+        return None
+
+    def native(self, call, event, is_inner, is_complete):
+        frames, told = call["frames"], native_of(event)
+        if is_inner:
+            told = self.behind_standins(told, frames)
+        ips = [int(frame.get("ip", "0"), 16) for frame in told]
+        truth = [int(frame["ip"], 16) for frame in frames]
+        ips = self.same_eval(call, ips, truth)
+        self.n_frames += len(ips)
+        rule, least = call["rule"], 0 if is_inner else call["least"]
+        if is_complete:
+            if ips != truth or rule == "prefix":
+                self.wrong(call, "native frames, complete", *self.both(told, ips, truth))
+        elif rule == "some":
+            if not is_subsequence(ips, truth) or len(ips) < least:
+                self.wrong(call, "native frames, some", *self.both(told, ips, truth))
+        else:
+            if call["shape"] == "lie_cycle":  # the frame says that it was called by itself
+                while len(ips) > 1 and ips[-1] == ips[0]:
+                    ips.pop()
+            if not is_prefix(ips, truth) or ("python" not in call and len(ips) < least):
+                self.wrong(call, "native frames, the beginning", *self.both(told, ips, truth))
+        if self.has_names:
+            for frame in told:
+                self.name(call, frame, next((one for one in frames if int(one["ip"], 16) == int(frame.get("ip", "0"), 16)), None))
+
+    @staticmethod
+    def both(told, ips, truth):
+        return ([f"{ip:#x} {frame.get('symbol')}" for ip, frame in zip(ips, told)], [hex(ip) for ip in truth])
+
+    @staticmethod
+    def behind_standins(told, frames):
+        """Without the frames of the stand-in runtime itself, which called the driver."""
+        first = int(frames[0]["ip"], 16) if frames else 0
+        place = next((i for i, frame in enumerate(told) if int(frame.get("ip", "0"), 16) == first), len(told))
+        return told[place:]
+
+    @staticmethod
+    def same_eval(call, ips, truth):
+        """The interpreter chooses another way to call when it has learned more: another address in its loop, at the same place of the stack."""
+        if not call.get("eval"):
+            return ips
+        ranges = symbols_of.ranges_of(call["eval"][0], EVAL, int(call["eval"][1], 16))
+
+        def is_eval(ip):
+            return any(start < ip <= end for start, end in ranges)
+
+        return [right if ip != right and is_eval(ip) and is_eval(right) else ip for ip, right in zip(ips, truth)] + ips[len(truth):]
+
+    def name(self, call, frame, known):
+        """Symbol and line of a native frame, where the program said what file it is of."""
+        if not known or "module" not in known:
+            return
+        symbol = frame.get("symbol", "")
+        if "symbol" in known:
+            if symbol != known["symbol"]:
+                self.wrong(call, "name of code made at run time", symbol, known["symbol"])
+            return
+        if not known["module"]:
+            if symbol and not symbol.startswith("["):
+                self.wrong(call, "a name of code that has none", symbol)
+            return
+        at = int(known["at"], 16)
+        # where a signal came it is the instruction itself
+        names = symbols_of.names_of(known["module"], at) | (symbols_of.names_of(known["module"], at, False) if "signal" in call["shape"] else set())
+        if names and symbol not in names:
+            self.wrong(call, "name", symbol, sorted(names)[:4])
+        if not names and symbol and not symbol.startswith(os.path.basename(known["module"])):
+            self.wrong(call, "a name that is not this address's", symbol, known)
+        lines = {symbols_of.line_of(known["module"], at - 1)} | ({symbols_of.line_of(known["module"], at)} if "signal" in call["shape"] else set())
+        told = (os.path.basename(frame["file"]), frame.get("line")) if frame.get("file") else None
+        if told not in lines:
+            self.wrong(call, "line", frame, lines)
+
+    def python(self, call, event, is_complete):
+        told = [[frame.get("py_file"), frame.get("py_func"), frame.get("py_qualname"), frame.get("py_line")] for frame in python_of(event)]
+        truth = call.get("python", [])
+        if "damaged" in call:
+            return self.damaged(call, told, truth, is_complete)
+        if call["rule"] == "lines":  # some of its lines need not be known
+            told = [one[:3] + [one[3] if one[3] else right[3]] for one, right in zip(told, truth)] + told[len(truth):]
+        if told != truth if is_complete else not is_prefix(told, truth):
+            where = next((i for i, (one, right) in enumerate(zip(told, truth)) if one != right), min(len(told), len(truth)))
+            self.wrong(call, "Python frames" + (", complete" if is_complete else ", the beginning"), where, told[where:where + 2],
+                       truth[where:where + 2], event.get("stack_why"))
+        if not is_complete and call["rule"] in ("complete", "prefix", "lines") and truth and len(told) < min(call["least"], len(truth)):
+            self.wrong(call, "too few Python frames", len(told), call["least"], event.get("stack_why"))
+        return None
+
+    def damaged(self, call, told, truth, is_complete):
+        """Up to the damage all is right; the damaged frame has no text but right ones; behind it all is right, or nothing is told."""
+        k = call["damaged"]
+        if not is_prefix(told[:k], truth):
+            self.wrong(call, "Python frames before the damage", told[:k], truth[:k])
+        for i, one in enumerate(told[k:], k):
+            right = truth[i] if i < len(truth) else [None] * 4
+            for text, true_text in zip(one[:3], right[:3]):
+                if not self.may_be(call["shape"], text, true_text):
+                    self.wrong(call, f"damaged frame {i}", one, right)
+            if one[3] is not None and not 0 < one[3] < 1 << 31:
+                self.wrong(call, f"line of a damaged frame, {i}", one, right)
+        if is_complete and call["shape"] not in ENDS and len(told) != len(truth):
+            self.wrong(call, "damaged, and said to be complete", len(told), len(truth))
+
+    @staticmethod
+    def may_be(shape, text, truth):
+        if text in (None, "", truth):
+            return True
+        if CONTROL.search(text) or truth is None:
+            return False
+        if shape == "name_control":  # its first six bytes
+            return text.endswith(truth[6:])
+        return truth.startswith(text.rstrip("…."))  # cut
+
+    def report(self, check, name, least=0.99):
+        """Every problem, and the share of complete stacks."""
+        n = sum(count for shape, count in self.n.items())
+        check(f"{name}: there are calls", n > 0)
+        kinds = collections.Counter((call.split()[0], what) for call, what, *_ in self.problems)
+        different = {str(shown): (call, what, *shown) for call, what, *shown in reversed(self.problems)}
+        check(f"{name}: every frame, name and line is right: {len(self.problems)} problems of {n} calls, {dict(kinds.most_common(12))}", not self.problems,
+              *reversed(list(different.values())[-8:]))
+        of = collections.Counter((shape, why) for shape, _, why in self.incomplete)
+        check(f"{name}: complete", len(self.incomplete) <= (1 - least) * n, f"{len(self.incomplete)} of {n} are not", dict(of.most_common(20)), self.whys)
+
+
+def read_boundary(path, names):
+    """{(tid, function): [frames of each call, in order]} of what tests/workloads/boundary_stacks.c noted. names: of cells, by number"""
+    with open(path, "rb") as file:
+        n = int.from_bytes(file.read(8), "little")
+        words = memoryview(b"\0" * 8 + file.read(8 * (n - 1))).cast("Q")
+    stacks, calls, at = {}, [], 1
+    while at < n:
+        head, number = words[at], words[at + 1]
+        if head >> 63:
+            stacks[number] = list(words[at + 2:at + 2 + (head & 0xffffffff)])
+            at += 2 + (head & 0xffffffff)
+        else:
+            calls.append((head & 0xffffffff, names[head >> 32], number))
+            at += 2
+    found = collections.defaultdict(list)
+    for tid, name, number in calls:
+        found[tid, name].append(stacks[number])
+    return found

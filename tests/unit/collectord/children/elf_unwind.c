@@ -1,0 +1,1144 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Rules of unwinding of files made by hand: each program of call frame information against its rules as text, each way
+ * to find the entries of a file, and files that lie or are cut. Real files: readelf_rows.py.
+ */
+#include "children/elf_unwind.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "children/child_role.h"
+#include "tests/support/check.h"
+#include "tests/support/unwind_text.h"
+#include "unwind_image.h"
+
+#define PAGE_1 (IMAGE_CODE / UNWIND_PAGE)
+#define CODE (IMAGE_CODE + 0x10) /* of the one function that most files have: 0x40 bytes */
+#define TEXT_BYTES 32768
+
+static union {
+	struct parser_rows head;
+	uint8_t bytes[CHILD_ANSWER_MAX];
+} answer;
+static struct image image;
+static int image_fd;
+
+/* ---- asking ---- */
+
+static const struct parser_page *answer_pages(void)
+{
+	return (const struct parser_page *)(&answer.head + 1);
+}
+
+static const uint32_t *answer_rows(void)
+{
+	return (const uint32_t *)(answer_pages() + answer.head.n_pages);
+}
+
+/* What holds of every answer, whatever the file is. */
+static void answer_check(const char *name, const struct parser_rows_question *question, size_t n)
+{
+	const struct parser_rows *head = &answer.head;
+	const struct parser_page *pages = answer_pages();
+	uint32_t n_rows = 0;
+	char text[UNWIND_TEXT_BYTES];
+
+	CHECK(name, head->result < PARSER_RESULT_COUNT);
+	if (head->result != PARSER_OK) {
+		CHECK_INT_EQ(name, n, sizeof(*head));
+		CHECK(name, !head->n_pages && !head->n_rows && !head->n_sides);
+		return;
+	}
+	CHECK_INT_EQ(name, n,
+		     sizeof(*head) + head->n_pages * sizeof(*pages) + head->n_rows * sizeof(uint32_t) +
+			     head->n_sides * sizeof(struct unwind_side));
+	CHECK_INT_IN(name, head->n_pages, question->n > 0, question->n);
+	for (uint32_t i = 0; i < head->n_pages; i++) {
+		const uint32_t *rows = answer_rows() + n_rows;
+
+		CHECK_INT_EQ(name, pages[i].page, question->pages[i]);
+		CHECK_INT_IN(name, pages[i].n_rows, 0, UNWIND_PAGE_ROWS_MAX);
+		n_rows += pages[i].n_rows;
+		for (uint32_t k = 0; n_rows <= head->n_rows && k < pages[i].n_rows; k++) {
+			CHECK(name, k ? UNWIND_ROW_OFFSET(rows[k]) > UNWIND_ROW_OFFSET(rows[k - 1])
+				      : UNWIND_ROW_OFFSET(rows[k]) == 0);
+			unwind_rule_text(UNWIND_ROW_RULE(rows[k]),
+					 (const struct unwind_side *)(answer_rows() + head->n_rows), head->n_sides,
+					 text);
+		}
+	}
+	CHECK_INT_EQ(name, n_rows, head->n_rows);
+}
+
+static void pages_ask(const char *name, int fd, uint64_t bytes, uint32_t page, uint32_t n)
+{
+	struct parser_rows_question question = { .kind = PARSER_ASK_ROWS, .n = n, .file_bytes = bytes };
+
+	for (uint32_t i = 0; i < n; i++)
+		question.pages[i] = page + i;
+	memset(&answer, 0xa5, sizeof(answer));
+	answer_check(name, &question, elf_read_rows(fd, &question, &answer.head, sizeof(answer)));
+}
+
+/* Rows of a page of the answer: "0 gap, 10 sp+8, ..." */
+static const char *page_text(uint32_t i)
+{
+	static char text[TEXT_BYTES];
+	const uint32_t *rows = answer_rows();
+	size_t at = 0;
+
+	for (uint32_t k = 0; k < i; k++)
+		rows += answer_pages()[k].n_rows;
+	text[0] = '\0';
+	for (uint32_t k = 0; k < answer_pages()[i].n_rows && at < sizeof(text); k++) {
+		char rule[UNWIND_TEXT_BYTES];
+
+		unwind_rule_text(UNWIND_ROW_RULE(rows[k]),
+				 (const struct unwind_side *)(answer_rows() + answer.head.n_rows), answer.head.n_sides,
+				 rule);
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%x %s", k ? ", " : "",
+				       UNWIND_ROW_OFFSET(rows[k]), rule);
+	}
+	return text;
+}
+
+static void image_write(void)
+{
+	if (pwrite(image_fd, image.bytes, sizeof(image.bytes), 0) != sizeof(image.bytes))
+		abort();
+}
+
+/* Rows of the image's first page of code. */
+static void image_check(const char *name, const char *want)
+{
+	image_write();
+	pages_ask(name, image_fd, sizeof(image.bytes), PAGE_1, 1);
+	CHECK_INT_EQ(name, answer.head.result, PARSER_OK);
+	if (answer.head.result == PARSER_OK)
+		CHECK_STR_EQ(name, page_text(0), want);
+}
+
+static void image_fails(const char *name, enum parser_result want)
+{
+	image_write();
+	pages_ask(name, image_fd, sizeof(image.bytes), PAGE_1, 1);
+	CHECK_INT_EQ(name, answer.head.result, want);
+}
+
+/* ---- programs ---- */
+
+enum {
+	NOP,
+	SET_LOC,
+	ADVANCE1,
+	ADVANCE2,
+	ADVANCE4,
+	OFFSET_EXT,
+	RESTORE_EXT,
+	UNDEFINED,
+	SAME,
+	IN_REGISTER,
+	REMEMBER,
+	RESTORE_STATE,
+	DEF,
+	DEF_REGISTER,
+	DEF_OFFSET,
+	DEF_EXPRESSION,
+	EXPRESSION,
+	OFFSET_EXT_SF,
+	DEF_SF,
+	DEF_OFFSET_SF,
+	VAL_OFFSET,
+	VAL_OFFSET_SF,
+	VAL_EXPRESSION,
+	ARGS_SIZE = 0x2e,
+	NEGATIVE_OFFSET_EXT,
+	ADVANCE = 0x40,
+	OFFSET = 0x80,
+	RESTORE = 0xc0,
+};
+enum { RBX = 3, BP = 6, SP = 7, R10 = 10, RA = 16 };
+enum { DEREF = 0x06, AND = 0x1a, PLUS = 0x22, PLUS_UCONST = 0x23, SHL = 0x24, GE = 0x2a, LIT = 0x30, BREG = 0x70 };
+#define PLT(from) DEF_EXPRESSION, 11, BREG + SP, 8, BREG + RA, 0, LIT + 15, AND, LIT + (from), GE, LIT + 3, SHL, PLUS
+#define MINUS(n) (0x80 - (n)) /* of one byte: 1 to 64 */
+#define USUAL DEF, SP, 8, OFFSET + RA, 1
+
+/*
+ * Of a function of 0x40 bytes at 0x10 in its page; what follows is DW_CFA_nop. `want`: rows between the two that say
+ * 'gap'.
+ */
+static const struct {
+	const char *name;
+	uint8_t program[IMAGE_PROGRAM_BYTES];
+	const char *want;
+} programs[] = {
+	{ "no instructions", { 0 }, "10 sp+8" },
+	{ "a frame pointer",
+	  { ADVANCE + 1, DEF_OFFSET, 16, OFFSET + BP, 2, ADVANCE + 3, DEF_REGISTER, BP, ADVANCE + 0x20, DEF, SP, 8 },
+	  "10 sp+8, 11 sp+16 bp@16, 14 bp+16 bp@16, 34 sp+8 bp@16" },
+	{ "registers that are not followed",
+	  { ADVANCE + 2, DEF_OFFSET, 24, OFFSET + RBX, 3, OFFSET + 12, 2 },
+	  "10 sp+8, 12 sp+24" },
+	{ "equal neighbours", { ADVANCE + 2, OFFSET + RBX, 3, ADVANCE + 2, DEF_OFFSET, 16 }, "10 sp+8, 14 sp+16" },
+	{ "one byte apart", { ADVANCE + 1, DEF_OFFSET, 16, ADVANCE + 1, DEF_OFFSET, 8 }, "10 sp+8, 11 sp+16, 12 sp+8" },
+	{ "no advance between", { ADVANCE + 1, DEF_OFFSET, 16, ADVANCE, DEF_OFFSET, 24 }, "10 sp+8, 11 sp+24" },
+	{ "at the start", { DEF_OFFSET, 32 }, "10 sp+32" },
+	{ "long advances",
+	  { ADVANCE1, 4, DEF_OFFSET, 16, ADVANCE2, 4, 0, DEF_OFFSET, 24, ADVANCE4, 4, 0, 0, 0, DEF_OFFSET, 32 },
+	  "10 sp+8, 14 sp+16, 18 sp+24, 1c sp+32" },
+	{ "up to the end", { ADVANCE + 0x3f, DEF_OFFSET, 16 }, "10 sp+8, 4f sp+16" },
+	{ "to the end", { ADVANCE + 0x3f, ADVANCE + 1, DEF_OFFSET, 16 }, "10 sp+8" },
+	{ "beyond the end", { ADVANCE4, 0, 0, 1, 0, DEF_OFFSET, 16, ADVANCE + 1, DEF_OFFSET, 24 }, "10 sp+8" },
+	{ "remembered",
+	  { ADVANCE + 1, DEF_OFFSET, 16, OFFSET + BP, 2, REMEMBER, ADVANCE + 1, DEF_OFFSET, 8, RESTORE + BP,
+	    ADVANCE + 1, RESTORE_STATE },
+	  "10 sp+8, 11 sp+16 bp@16, 12 sp+8, 13 sp+16 bp@16" },
+	{ "remembered twice",
+	  { REMEMBER, DEF_OFFSET, 16, REMEMBER, DEF_OFFSET, 24, ADVANCE + 1, RESTORE_STATE, ADVANCE + 1,
+	    RESTORE_STATE },
+	  "10 sp+24, 11 sp+16, 12 sp+8" },
+	{ "restored without being remembered", { ADVANCE + 1, RESTORE_STATE, DEF_OFFSET, 16 }, "10 sp+8, 11 lost" },
+	{ "remembered too often",
+	  { ADVANCE + 1, REMEMBER, REMEMBER, REMEMBER, REMEMBER, REMEMBER, REMEMBER, REMEMBER, REMEMBER, REMEMBER,
+	    REMEMBER, REMEMBER, REMEMBER, REMEMBER, REMEMBER, REMEMBER, REMEMBER, REMEMBER },
+	  "10 sp+8, 11 lost" },
+	{ "offsets in long form",
+	  { OFFSET_EXT, BP, 2, ADVANCE + 1, OFFSET_EXT_SF, BP, 3, ADVANCE + 1, OFFSET_EXT_SF, BP, MINUS(3), ADVANCE + 1,
+	    NEGATIVE_OFFSET_EXT, BP, 4 },
+	  "10 sp+8 bp@16, 11 sp+8 bp@24, 12 sp+8 bp@-24, 13 sp+8 bp@-32" },
+	{ "factored",
+	  { DEF_SF, SP, MINUS(3), ADVANCE + 1, DEF_OFFSET_SF, MINUS(5), ADVANCE + 1, DEF_SF, BP, MINUS(2) },
+	  "10 sp+24, 11 sp+40, 12 bp+16" },
+	{ "large",
+	  { DEF_OFFSET, 0xf8, 0xff, 0x1f, ADVANCE + 1, DEF_OFFSET, 0x80, 0x80, 0x20 },
+	  "10 sp+524280, 11 sp+524288" },
+	{ "odd", { DEF_OFFSET, 12, ADVANCE + 1, DEF_OFFSET, 0 }, "10 sp+12, 11 sp+0" },
+	{ "negative", { DEF_OFFSET_SF, 2 }, "10 sp-16" },
+	{ "too large for all", { DEF_OFFSET, 0x80, 0x80, 0x80, 0x80, 0x08 }, "10 lost" },
+	{ "the farthest place in a row",
+	  { OFFSET + BP, 7, ADVANCE + 1, OFFSET + BP, 8 },
+	  "10 sp+8 bp@56, 11 sp+8 bp@64" },
+	{ "where the return address is", { OFFSET + BP, 1, ADVANCE + 1, OFFSET + BP, 0 }, "10 lost" },
+	{ "another base",
+	  { ADVANCE + 1, DEF, R10, 0, ADVANCE + 1, DEF_REGISTER, SP, DEF_OFFSET, 16 },
+	  "10 sp+8, 11 lost, 12 sp+16" },
+	{ "the outermost frame",
+	  { ADVANCE + 1, UNDEFINED, RA, ADVANCE + 1, RESTORE + RA },
+	  "10 sp+8, 11 stop, 12 sp+8" },
+	{ "a return address elsewhere",
+	  { OFFSET + RA, 2, ADVANCE + 1, IN_REGISTER, RA, 5, ADVANCE + 1, SAME, RA, ADVANCE + 1, OFFSET + RA, 1 },
+	  "10 lost, 13 sp+8" },
+	{ "a stack pointer of its own",
+	  { OFFSET + SP, 2, ADVANCE + 1, SAME, SP, ADVANCE + 1, RESTORE + SP },
+	  "10 lost, 12 sp+8" },
+	{ "a frame pointer that is unchanged", { OFFSET + BP, 2, ADVANCE + 1, SAME, BP }, "10 sp+8 bp@16, 11 sp+8" },
+	{ "a frame pointer that is gone",
+	  { UNDEFINED, BP,	    ADVANCE + 1,   IN_REGISTER, BP,	  9,	       ADVANCE + 1,    VAL_OFFSET, BP,
+	    2,	       ADVANCE + 1, VAL_OFFSET_SF, BP,		MINUS(2), ADVANCE + 1, VAL_EXPRESSION, BP,	   2,
+	    BREG + SP, 16,	    ADVANCE + 1,   RESTORE + BP },
+	  "10 lost, 15 sp+8" },
+	{ "size of arguments", { ADVANCE + 1, ARGS_SIZE, 0x80, 1, DEF_OFFSET, 16 }, "10 sp+8, 11 sp+16" },
+	{ "an unknown instruction",
+	  { ADVANCE + 1, DEF_OFFSET, 16, ADVANCE + 1, 0x2d, ADVANCE + 1, DEF_OFFSET, 8 },
+	  "10 sp+8, 11 sp+16, 12 lost" },
+	{ "a number of more than 64 bits",
+	  { ADVANCE + 1, DEF_OFFSET, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, DEF_OFFSET, 16 },
+	  "10 sp+8, 11 lost" },
+	{ "a number in too many bytes", { DEF_OFFSET, 0x90, 0x80, 0x80, 0 }, "10 sp+16" },
+
+	{ "procedure linkage",
+	  { DEF_OFFSET, 16, ADVANCE + 6, DEF_OFFSET, 24, ADVANCE + 10, PLT(11) },
+	  "10 sp+16, 16 sp+24, 20 plt" },
+	{ "procedure linkage of another form", { ADVANCE + 0x20, PLT(9) }, "10 sp+8, 39 sp+16, 40 sp+8, 49 sp+16" },
+	{ "procedure linkage from nowhere", { PLT(-1) }, "10 lost" },
+	{ "procedure linkage that saves", { OFFSET + BP, 2, PLT(11) }, "10 lost" },
+	{ "aligned stack",
+	  { ADVANCE + 5, DEF,	    R10,	 0,	ADVANCE + 12, EXPRESSION,
+	    BP,		 2,	    BREG + BP,	 0,	ADVANCE + 4,  DEF_EXPRESSION,
+	    3,		 BREG + BP, MINUS(40),	 DEREF, ADVANCE + 4,  DEF,
+	    R10,	 0,	    ADVANCE + 4, DEF,	SP,	      8 },
+	  "10 sp+8, 15 lost, 25 *(bp-40)+0 bp@bp+0, 29 lost" },
+	{ "saved stack pointer",
+	  { OFFSET + BP, 2, DEF_EXPRESSION, 5, BREG + SP, 40, DEREF, PLUS_UCONST, 8 },
+	  "10 *(sp+40)+8 bp@16" },
+	{ "saved relative to the base",
+	  { EXPRESSION, BP, 2, BREG + SP, 0, DEF_OFFSET, 40, ADVANCE + 1, DEF, BP, 24, ADVANCE + 1, EXPRESSION, BP, 2,
+	    BREG + BP, MINUS(8) },
+	  "10 sp+40 bp@40, 11 lost, 12 bp+24 bp@32" },
+	{ "saved relative to the other register",
+	  { EXPRESSION, BP, 2, BREG + BP, 0, ADVANCE + 1, DEF_EXPRESSION, 3, BREG + SP, 8, DEREF },
+	  "10 lost" },
+	{ "an expression without dereference", { DEF_EXPRESSION, 2, BREG + SP, 24 }, "10 sp+24" },
+	{ "expressions that are not understood",
+	  { DEF_EXPRESSION,
+	    2,
+	    BREG + R10,
+	    0,
+	    ADVANCE + 1,
+	    DEF_EXPRESSION,
+	    4,
+	    BREG + SP,
+	    0,
+	    DEREF,
+	    DEREF,
+	    ADVANCE + 1,
+	    DEF_EXPRESSION,
+	    0,
+	    ADVANCE + 1,
+	    DEF,
+	    SP,
+	    8,
+	    EXPRESSION,
+	    BP,
+	    3,
+	    BREG + BP,
+	    0,
+	    DEREF,
+	    ADVANCE + 1,
+	    EXPRESSION,
+	    BP,
+	    0,
+	    ADVANCE + 1,
+	    RESTORE + BP },
+	  "10 lost, 15 sp+8" },
+	{ "expressions with something else",
+	  { DEF_EXPRESSION,
+	    3,
+	    BREG + SP,
+	    8,
+	    PLUS,
+	    ADVANCE + 1,
+	    DEF_EXPRESSION,
+	    6,
+	    BREG + SP,
+	    8,
+	    DEREF,
+	    PLUS_UCONST,
+	    8,
+	    DEREF,
+	    ADVANCE + 1,
+	    DEF,
+	    SP,
+	    16,
+	    EXPRESSION,
+	    BP,
+	    3,
+	    BREG + SP,
+	    0,
+	    DEREF },
+	  "10 lost" },
+	{ "a register in place of an expression",
+	  { DEF_EXPRESSION, 3, BREG + SP, 8, DEREF, ADVANCE + 1, DEF_REGISTER, BP, ADVANCE + 1, DEF_OFFSET, 16,
+	    ADVANCE + 1, DEF, SP, 8 },
+	  "10 *(sp+8)+0, 11 lost, 13 sp+8" },
+};
+
+/* Programs that end after n bytes. */
+static const struct {
+	const char *name;
+	uint8_t n, program[8];
+	const char *want;
+} cut_programs[] = {
+	{ "a cut instruction", 2, { ADVANCE + 1, DEF_OFFSET }, "10 sp+8, 11 lost" },
+	{ "a cut advance", 3, { ADVANCE + 1, ADVANCE2, 1 }, "10 sp+8, 11 lost" },
+	{ "a cut expression", 6, { ADVANCE + 1, DEF_EXPRESSION, 9, BREG + SP, 8, DEREF }, "10 sp+8, 11 lost" },
+};
+
+/* Programs of the CIE and of the FDE. */
+static const struct {
+	const char *name;
+	uint8_t cie[16], program[8];
+	const char *want;
+} begun_programs[] = {
+	{ "restored as in the CIE",
+	  { DEF, SP, 32, OFFSET + RA, 1, OFFSET + BP, 2 },
+	  { OFFSET + BP, 3, ADVANCE + 1, RESTORE_EXT, BP },
+	  "10 sp+32 bp@24, 11 sp+32 bp@16" },
+	{ "nothing defined", { NOP, NOP, REMEMBER }, { ADVANCE + 1, USUAL }, "10 lost, 11 sp+8" },
+	{ "a CIE that advances", { USUAL, ADVANCE + 1 }, { DEF, SP, 8 }, "10 lost" },
+	{ "a CIE that restores", { USUAL, RESTORE + BP }, { DEF, SP, 8 }, "10 lost" },
+};
+
+static const uint8_t cie_program[] = { USUAL };
+
+static void program_check(const char *name, const uint8_t *begun, size_t n_begun, const uint8_t *program, size_t n,
+			  const char *want)
+{
+	char rows[256];
+	uint32_t cie;
+
+	image_start(&image, /* is_debug= */ false);
+	cie = image_cie(&image, NULL, 0, begun, n_begun);
+	image_fde(&image, cie, CODE, 0x40, program, n);
+	image_finish(&image, IMAGE_TABLE);
+	(void)snprintf(rows, sizeof(rows), "0 gap, %s, 50 gap", want);
+	image_check(name, rows);
+}
+
+static void programs_check(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		program_check(programs[i].name, cie_program, sizeof(cie_program), programs[i].program,
+			      sizeof(programs[i].program), programs[i].want);
+	for (size_t i = 0; i < ARRAY_SIZE(cut_programs); i++)
+		program_check(cut_programs[i].name, cie_program, sizeof(cie_program), cut_programs[i].program,
+			      cut_programs[i].n, cut_programs[i].want);
+	for (size_t i = 0; i < ARRAY_SIZE(begun_programs); i++)
+		program_check(begun_programs[i].name, begun_programs[i].cie, sizeof(begun_programs[i].cie),
+			      begun_programs[i].program, sizeof(begun_programs[i].program), begun_programs[i].want);
+}
+
+/* ---- common entries ---- */
+
+/* A head has version, augmentation, factors, column of the return address, and data of the augmentation. */
+static const struct {
+	const char *name;
+	uint8_t head[24], n;
+	uint8_t program[8];
+	const char *want; /* as in programs; NULL: the entry is not understood */
+	bool is_debug;
+} heads[] = {
+	{ "version 3", { 3, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b }, 9, { 0 }, "10 sp+8", false },
+	{ "a column of two bytes", { 3, 'z', 'R', 0, 1, 0x78, 0x90, 0, 1, 0x1b }, 10, { 0 }, "10 sp+8", false },
+	{ "version 2", { 2, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b }, 9, { 0 }, NULL, false },
+	{ "version 4 outside .debug_frame", { 4, 'z', 'R', 0, 8, 0, 1, 0x78, 16, 1, 0x1b }, 11, { 0 }, NULL, false },
+	{ "another return column", { 1, 'z', 'R', 0, 1, 0x78, 15, 1, 0x1b }, 9, { 0 }, "10 lost", false },
+	{ "a factor of addresses",
+	  { 1, 'z', 'R', 0, 4, 0x78, 16, 1, 0x1b },
+	  9,
+	  { ADVANCE + 2, DEF_OFFSET, 16 },
+	  "10 sp+8, 18 sp+16",
+	  false },
+	{ "a factor of offsets",
+	  { 1, 'z', 'R', 0, 1, 0x7c, 16, 1, 0x1b },
+	  9,
+	  { OFFSET + RA, 2, OFFSET + BP, 3 },
+	  "10 sp+8 bp@12",
+	  false },
+	{ "a function for the language",
+	  { 1, 'z', 'P', 'L', 'R', 0, 1, 0x78, 16, 7, 0x9b, 1, 2, 3, 4, 0x1b, 0x1b },
+	  17,
+	  { 0 },
+	  "10 sp+8",
+	  false },
+	{ "none for the language",
+	  { 1, 'z', 'P', 'L', 'R', 0, 1, 0x78, 16, 3, 0xff, 0x1b, 0x1b },
+	  13,
+	  { 0 },
+	  "10 sp+8",
+	  false },
+	{ "a cut function for the language",
+	  { 1, 'z', 'P', 'R', 0, 1, 0x78, 16, 3, 0x9b, 1, 0x1b },
+	  12,
+	  { 0 },
+	  NULL,
+	  false },
+	{ "an aligned function",
+	  { 1, 'z', 'P', 'R', 0, 1, 0x78, 16, 10, 0x50, 0, 0, 0, 0, 0, 0, 0, 0, 0x1b },
+	  19,
+	  { 0 },
+	  NULL,
+	  false },
+	{ "an unknown letter", { 1, 'z', 'Q', 'R', 0, 1, 0x78, 16, 1, 0x1b }, 10, { 0 }, NULL, false },
+	{ "letters without a size", { 1, 'R', 0, 1, 0x78, 16, 1, 0x1b }, 8, { 0 }, NULL, false },
+	{ "indirect addresses", { 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x9b }, 9, { 0 }, NULL, false },
+	{ "a signal without its frame", { 1, 'z', 'R', 'S', 0, 1, 0x78, 16, 1, 0x1b }, 10, { 0 }, "10 lost", false },
+	{ "version 4", { 4, 0, 8, 0, 1, 0x78, 16 }, 7, { 0 }, "10 sp+8", true },
+	{ "a signal in .debug_frame, without its frame", { 3, 'S', 0, 1, 0x78, 16 }, 6, { 0 }, "10 lost", true },
+	{ "addresses of 4 bytes", { 4, 0, 4, 0, 1, 0x78, 16 }, 7, { 0 }, NULL, true },
+	{ "segments", { 4, 0, 8, 1, 1, 0x78, 16 }, 7, { 0 }, NULL, true },
+};
+
+static void heads_check(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		char want[256] = "0 gap";
+		uint32_t cie;
+
+		image_start(&image, heads[i].is_debug);
+		/* Of an entry that is understood, so that the file has rules. */
+		cie = image_cie(&image, NULL, 0, cie_program, sizeof(cie_program));
+		image_fde(&image, cie, IMAGE_CODE + UNWIND_PAGE, 1, NULL, 0);
+		cie = image_cie(&image, heads[i].head, heads[i].n, cie_program, sizeof(cie_program));
+		image_fde(&image, cie, CODE, 0x40, heads[i].program, sizeof(heads[i].program));
+		image_finish(&image, heads[i].is_debug ? IMAGE_NAMES | IMAGE_DEBUG : IMAGE_TABLE);
+		if (heads[i].want)
+			(void)snprintf(want, sizeof(want), "0 gap, %s, 50 gap", heads[i].want);
+		image_check(heads[i].name, want);
+	}
+}
+
+/* glibc's entry for the function to which a handler returns, and the same with one thing elsewhere. */
+static void signal_check(void)
+{
+	static const uint8_t head[] = { 1, 'z', 'R', 'S', 0, 1, 0x78, 16, 1, 0x1b };
+	static const uint8_t program[] = {
+		DEF_EXPRESSION, 6, BREG + SP,  0xa0, 1, DEREF,	   PLUS_UCONST, 0, EXPRESSION, BP, 3, BREG + SP,
+		0xf8,		0, EXPRESSION, SP,   3, BREG + SP, 0xa0,	1, EXPRESSION, RA, 3, BREG + SP,
+		0xa8,		1,
+	};
+	static const uint8_t places[] = { 3, 7, 12, 18, 24 }; /* of numbers */
+
+	for (size_t i = 0; i <= ARRAY_SIZE(places); i++) {
+		uint8_t spoiled[sizeof(program)];
+		uint32_t cie;
+
+		memcpy(spoiled, program, sizeof(program));
+		if (i)
+			spoiled[places[i - 1]] ^= 8;
+		image_start(&image, /* is_debug= */ false);
+		cie = image_cie(&image, head, sizeof(head), cie_program, sizeof(cie_program));
+		image_fde(&image, cie, CODE - 1, 0x41, spoiled, sizeof(spoiled));
+		image_finish(&image, IMAGE_TABLE);
+		image_check("signal", i ? "0 gap, f lost, 50 gap" : "0 gap, f signal, 50 gap");
+	}
+}
+
+/* An address in a program is relative to itself. */
+static void set_loc_check(void)
+{
+	static const struct {
+		const char *name;
+		int32_t to;
+		const char *want;
+	} rows[] = {
+		{ "set_loc", CODE + 8, "0 gap, 10 sp+8, 18 sp+16, 50 gap" },
+		{ "set_loc to the end", CODE + 0x40, "0 gap, 10 sp+8, 50 gap" },
+		{ "set_loc back", CODE - 1, "0 gap, 10 lost, 50 gap" },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint8_t program[] = { SET_LOC, 0, 0, 0, 0, DEF_OFFSET, 16 };
+		uint32_t cie;
+		int32_t delta;
+
+		image_start(&image, /* is_debug= */ false);
+		cie = image_cie(&image, NULL, 0, cie_program, sizeof(cie_program));
+		delta = rows[i].to - (int32_t)(image.at + 4 + 4 + 4 + 4 + 1 + 1);
+		memcpy(program + 1, &delta, 4);
+		image_fde(&image, cie, CODE, 0x40, program, sizeof(program));
+		image_finish(&image, IMAGE_TABLE);
+		image_check(rows[i].name, rows[i].want);
+	}
+}
+
+/* ---- files ---- */
+
+static const uint8_t push_program[] = { ADVANCE + 1, DEF_OFFSET, 16 };
+#define ONE "0 gap, 10 sp+8, 11 sp+16, 50 gap"
+
+/* One function. Return: its CIE */
+static uint32_t one_add(void)
+{
+	uint32_t cie = image_cie(&image, NULL, 0, cie_program, sizeof(cie_program));
+
+	image_fde(&image, cie, CODE, 0x40, push_program, sizeof(push_program));
+	return cie;
+}
+
+/* The ways to find entries: each alone, and none. */
+static void ways_check(void)
+{
+	static const struct {
+		const char *name;
+		bool is_debug;
+		uint32_t flags;
+		const char *want;
+	} rows[] = {
+		{ "table", false, IMAGE_TABLE, ONE },
+		{ "table and section", false, IMAGE_TABLE | IMAGE_NAMES, ONE },
+		{ "section", false, IMAGE_NAMES, ONE },
+		{ "neither", false, 0, "" },
+		{ ".debug_frame", true, IMAGE_NAMES | IMAGE_DEBUG, ONE },
+		{ ".debug_frame of a program", true, IMAGE_NAMES | IMAGE_DEBUG | IMAGE_FIXED, ONE },
+		{ ".debug_frame of Go", true, IMAGE_NAMES | IMAGE_DEBUG | IMAGE_GO, "" },
+		{ ".eh_frame of Go", false, IMAGE_NAMES | IMAGE_GO, ONE },
+		{ ".debug_frame, compressed", true, IMAGE_NAMES | IMAGE_DEBUG | IMAGE_COMPRESSED, "" },
+		{ ".debug_frame without names", true, 0, "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		image_start(&image, rows[i].is_debug);
+		one_add();
+		image_finish(&image, rows[i].flags);
+		image_check(rows[i].name, rows[i].want);
+	}
+}
+
+/* What is loaded elsewhere than at its place in the file. */
+static void biases_check(void)
+{
+	static const uint64_t biases[][2] = {
+		{ 0x200000, 0 }, { 0, 0x200000 }, { 0x200000, 0x600000 }, { 0x7fff0000, 0 }
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(biases); i++)
+		for (uint32_t flags = IMAGE_TABLE; flags <= IMAGE_NAMES; flags++) {
+			image_start(&image, /* is_debug= */ false);
+			image.code_bias = biases[i][0];
+			image.data_bias = biases[i][1];
+			one_add();
+			image_finish(&image, flags);
+			image_check("biases", ONE);
+		}
+}
+
+/* Two segments of code that meet in a page, at addresses far from each other. */
+static void segments_check(void)
+{
+	Elf64_Phdr *code, *other;
+	uint32_t cie;
+
+	image_start(&image, /* is_debug= */ false);
+	cie = one_add();
+	image.code_bias = 0x100000;
+	image_fde(&image, cie, IMAGE_CODE + 0x800, 0x10, NULL, 0);
+	image.code_bias = 0;
+	image_fde(&image, cie, IMAGE_CODE + 0x800, 0x20, push_program, sizeof(push_program)); /* not of this part */
+	image_finish(&image, IMAGE_TABLE);
+	code = image_segment(&image, 0);
+	other = image_segment(&image, 2);
+	image_segment(&image, 3)[0] = *other;
+	((Elf64_Ehdr *)image.bytes)->e_phnum = 4;
+	*other = *code;
+	code->p_filesz = 0x700;
+	other->p_offset += 0x700;
+	other->p_vaddr += 0x700 + 0x100000;
+	other->p_filesz -= 0x700;
+	image_check("two segments", "0 gap, 10 sp+8, 11 sp+16, 50 gap, 800 sp+8, 810 gap");
+
+	other->p_vaddr -= 0x100000 + 1; /* the loader would not take it */
+	image_check("not congruent", ONE);
+	other->p_vaddr = code->p_vaddr;
+	other->p_offset = code->p_offset + UNWIND_PAGE;
+	image_fails("the same addresses", PARSER_DAMAGED);
+	other->p_offset = code->p_offset;
+	other->p_vaddr = code->p_vaddr + 0x100000;
+	image_fails("the same bytes", PARSER_DAMAGED);
+	other->p_flags = PF_R;
+	image_check("code alone counts", ONE);
+}
+
+/* Addresses that the dynamic loader relocates are not in the file. */
+static void absolute_check(void)
+{
+	static const uint8_t head[] = { 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0 };
+	static const struct {
+		uint32_t flags;
+		const char *want;
+	} rows[] = {
+		{ IMAGE_TABLE, "0 gap" },
+		{ IMAGE_TABLE | IMAGE_FIXED, ONE },
+		{ IMAGE_NAMES, "0 gap" },
+		{ IMAGE_NAMES | IMAGE_FIXED, ONE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint32_t cie;
+
+		image_start(&image, /* is_debug= */ false);
+		cie = image_cie(&image, head, sizeof(head), cie_program, sizeof(cie_program));
+		image.encoding = 0;
+		image_fde(&image, cie, CODE, 0x40, push_program, sizeof(push_program));
+		image_finish(&image, rows[i].flags);
+		image_check("absolute", rows[i].want);
+	}
+}
+
+/* Functions that are beside, over, in and before each other. */
+static void neighbours_check(void)
+{
+	static const struct {
+		const char *name;
+		struct {
+			uint32_t at, n;
+			bool pushes;
+		} entries[3];
+		const char *want;
+	} rows[] = {
+		{ "side by side",
+		  { { 0x10, 0x10, true }, { 0x20, 0x10, true } },
+		  "0 gap, 10 sp+8, 11 sp+16, 20 sp+8, 21 sp+16, 30 gap" },
+		{ "one byte between",
+		  { { 0x10, 0x10, false }, { 0x21, 0x10, false } },
+		  "0 gap, 10 sp+8, 20 gap, 21 sp+8, 31 gap" },
+		{ "not in order",
+		  { { 0x40, 0x10, true }, { 0x10, 0x10, false } },
+		  "0 gap, 10 sp+8, 20 gap, 40 sp+8, 41 sp+16, 50 gap" },
+		{ "in the order that meets",
+		  { { 0x20, 0x10, true }, { 0x10, 0x10, true } },
+		  "0 gap, 10 sp+8, 11 sp+16, 20 sp+8, 21 sp+16, 30 gap" },
+		{ "twice", { { 0x10, 0x10, true }, { 0x10, 0x10, true } }, "0 gap, 10 sp+8, 11 sp+16, 20 gap" },
+		{ "twice, differently",
+		  { { 0x10, 0x10, true }, { 0x10, 0x10, false } },
+		  "0 gap, 10 sp+8, 11 lost, 20 gap" },
+		{ "over the end",
+		  { { 0x10, 0x10, true }, { 0x1c, 0x10, false } },
+		  "0 gap, 10 sp+8, 11 sp+16, 1c lost, 20 sp+8, 2c gap" },
+		{ "inside",
+		  { { 0x10, 0x20, true }, { 0x18, 8, false } },
+		  "0 gap, 10 sp+8, 11 sp+16, 18 lost, 20 sp+16, 30 gap" },
+		{ "around",
+		  { { 0x18, 8, false }, { 0x10, 0x20, true } },
+		  "0 gap, 10 sp+8, 11 sp+16, 18 lost, 20 sp+16, 30 gap" },
+		{ "three at once",
+		  { { 0x10, 0x20, true }, { 0x18, 0x20, true }, { 0x20, 0x20, false } },
+		  "0 gap, 10 sp+8, 11 sp+16, 18 lost, 19 sp+16, 20 lost, 38 sp+8, 40 gap" },
+		{ "without code",
+		  { { 0x10, 0, true }, { 0x10, 0x10, false }, { 0x20, 0, false } },
+		  "0 gap, 10 sp+8, 20 gap" },
+		{ "at the start of the page", { { 0, 0x10, true } }, "0 sp+8, 1 sp+16, 10 gap" },
+		{ "from the page before", { { (uint32_t)-0x10, 0x20, true } }, "0 sp+16, 10 gap" },
+		{ "to the end of the page", { { 0xff0, 0x10, true } }, "0 gap, ff0 sp+8, ff1 sp+16" },
+		{ "over several pages", { { (uint32_t)-0x10, 0x3000, true } }, "0 sp+16" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		for (uint32_t flags = IMAGE_TABLE; flags <= IMAGE_NAMES; flags++) {
+			uint32_t cie;
+
+			image_start(&image, /* is_debug= */ false);
+			cie = image_cie(&image, NULL, 0, cie_program, sizeof(cie_program));
+			for (size_t k = 0; k < 3 && (rows[i].entries[k].at || rows[i].entries[k].n); k++)
+				image_fde(&image, cie, IMAGE_CODE + (int32_t)rows[i].entries[k].at,
+					  rows[i].entries[k].n, push_program,
+					  rows[i].entries[k].pushes ? sizeof(push_program) : 0);
+			image_finish(&image, flags);
+			/* Code begins a page earlier. */
+			image_segment(&image, 0)->p_offset = image_segment(&image, 0)->p_vaddr = 0;
+			image_check(rows[i].name, rows[i].want);
+		}
+}
+
+/* ---- tables that lie ---- */
+
+#define FUNCTIONS 500
+
+static void functions_add(void)
+{
+	uint32_t cie = image_cie(&image, NULL, 0, cie_program, sizeof(cie_program));
+
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		image_fde(&image, cie, IMAGE_CODE + i * 0x20, 0x10, push_program, sizeof(push_program));
+}
+
+static void table_swap(struct image_table_entry *a, struct image_table_entry *b)
+{
+	struct image_table_entry c = *a;
+
+	*a = *b;
+	*b = c;
+}
+static void table_reversed(struct image_table_entry *table)
+{
+	for (size_t i = 0; i < FUNCTIONS / 2; i++)
+		table_swap(&table[i], &table[FUNCTIONS - 1 - i]);
+}
+static void table_shuffled(struct image_table_entry *table)
+{
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		table_swap(&table[i], &table[i * 7919 % FUNCTIONS]);
+}
+static void table_two_swapped(struct image_table_entry *table)
+{
+	table_swap(&table[3], &table[4]);
+}
+static void table_begins_early(struct image_table_entry *table)
+{
+	table[2].begin -= 4;
+}
+static void table_other_entry(struct image_table_entry *table)
+{
+	table[2].fde = table[3].fde;
+}
+static void table_into_entry(struct image_table_entry *table)
+{
+	table[2].fde += 4;
+}
+static void table_cie(struct image_table_entry *table)
+{
+	table[2].fde = IMAGE_FRAMES - IMAGE_HEAD;
+}
+static void table_outside(struct image_table_entry *table)
+{
+	table[2].fde = INT32_MAX;
+}
+static void table_far_away(struct image_table_entry *table)
+{
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		table[i].begin += 0x100000;
+}
+static void table_all_equal(struct image_table_entry *table)
+{
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		table[i] = table[0];
+}
+static void table_of_another_kind(struct image_table_entry *table)
+{
+	((uint8_t *)table)[-9] = 0x1b;
+}
+static void table_too_many(struct image_table_entry *table)
+{
+	((uint32_t *)table)[-1] = UINT32_MAX;
+}
+static void table_empty(struct image_table_entry *table)
+{
+	((uint32_t *)table)[-1] = 0;
+}
+
+/* However a table is wrong, the rows are those of a reading without it. */
+static void liars_check(void)
+{
+	static void (*const spoils[])(struct image_table_entry *) = {
+		table_reversed,	       table_shuffled, table_two_swapped, table_begins_early, table_other_entry,
+		table_into_entry,      table_cie,      table_outside,	  table_far_away,     table_all_equal,
+		table_of_another_kind, table_too_many, table_empty,
+	};
+	static char want[2][TEXT_BYTES];
+
+	image_start(&image, /* is_debug= */ false);
+	functions_add();
+	for (size_t i = 0; i <= ARRAY_SIZE(spoils); i++) {
+		struct image_table_entry *table = image_finish(&image, IMAGE_TABLE);
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "liar %zu", i);
+		if (i)
+			spoils[i - 1](table);
+		image_write();
+		pages_ask(name, image_fd, sizeof(image.bytes), PAGE_1, 2);
+		CHECK_INT_EQ(name, answer.head.n_pages, 2);
+		for (uint32_t k = 0; k < 2 && answer.head.n_pages == 2; k++) {
+			CHECK_INT_EQ(name, answer_pages()[k].n_rows, 3 * UNWIND_PAGE / 0x20);
+			if (!i)
+				memcpy(want[k], page_text(k), TEXT_BYTES);
+			CHECK_STR_EQ(name, page_text(k), want[k]);
+		}
+	}
+}
+
+/* A missing table, which the file says that it has, is no reason to try frame pointers. */
+static void heads_of_tables_check(void)
+{
+	image_start(&image, /* is_debug= */ false);
+	one_add();
+	image_finish(&image, IMAGE_TABLE);
+	image.bytes[IMAGE_HEAD] = 2;
+	image_fails("another version", PARSER_DAMAGED);
+	image_finish(&image, IMAGE_TABLE | IMAGE_NAMES);
+	image.bytes[IMAGE_HEAD] = 2;
+	image_check("another version, with sections", ONE);
+	image_finish(&image, IMAGE_TABLE);
+	image_segment(&image, 2)->p_vaddr = 1ull << 40;
+	image_fails("outside", PARSER_DAMAGED);
+	image_finish(&image, IMAGE_TABLE);
+	image.bytes[IMAGE_HEAD + 1] = 0xff;
+	image_fails("without .eh_frame", PARSER_DAMAGED);
+}
+
+/* ---- .debug_frame beside ---- */
+
+/* Where .eh_frame has nothing for a page, .debug_frame may; of removed functions it says address 0. */
+static void debug_beside_check(void)
+{
+	static const uint8_t debug_cie[] = { 14, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 3, 0, 1, 0x78, 16, USUAL };
+	const uint64_t begins[] = { 0, CODE + 0x20, CODE + UNWIND_PAGE };
+	Elf64_Shdr *sections = (Elf64_Shdr *)(image.bytes + IMAGE_SECTIONS);
+	uint32_t start;
+
+	image_start(&image, /* is_debug= */ false);
+	one_add();
+	start = image.at;
+	image_put(&image, debug_cie, sizeof(debug_cie));
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++) {
+		const uint32_t head[] = { 4 + 8 + 8 + sizeof(push_program), 0 };
+		const uint64_t range[] = { begins[i], i ? 0x20 : UNWIND_PAGE * 3 };
+
+		image_put(&image, head, sizeof(head));
+		image_put(&image, range, sizeof(range));
+		image_put(&image, push_program, sizeof(push_program));
+	}
+	image_finish(&image, IMAGE_NAMES | IMAGE_TABLE);
+	sections[3] = sections[2];
+	sections[2].sh_size = start - IMAGE_FRAMES;
+	sections[3].sh_name += 10; /* ".debug_frame" follows in the names */
+	sections[3].sh_offset = start;
+	sections[3].sh_size = image.at - start;
+	image_write();
+	pages_ask("beside", image_fd, sizeof(image.bytes), PAGE_1, 3);
+	CHECK_INT_EQ("beside", answer.head.n_pages, 3);
+	if (answer.head.n_pages != 3)
+		return;
+	CHECK_STR_EQ("beside", page_text(0), ONE);
+	CHECK_STR_EQ("beside", page_text(1), "0 gap, 10 sp+8, 11 sp+16, 30 gap");
+	CHECK_STR_EQ("beside", page_text(2), "0 gap");
+}
+
+/* ---- many ---- */
+
+/* More rows than a page may have: padding goes first, then the end of the page is lost. */
+static void full_page_check(void)
+{
+	static const uint8_t program[] = { ADVANCE + 1, DEF_OFFSET,  16,	 ADVANCE + 1, DEF_OFFSET,
+					   24,		ADVANCE + 1, DEF_OFFSET, 32 };
+	static const uint8_t nops[][6] = {
+		{ 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc }, { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 },
+		{ 0x66, 0x0f, 0x1f, 0x44, 0, 0 },	{ 0x66, 0x90, 0x0f, 0x1f, 0x40, 0 },
+		{ 0x0f, 0x1f, 0, 0x0f, 0x1f, 0 },	{ 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0 },
+	};
+	uint32_t cie;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		size_t n_rows;
+
+		image_start(&image, /* is_debug= */ false);
+		cie = image_cie(&image, NULL, 0, cie_program, sizeof(cie_program));
+		for (uint32_t at = 0; at < UNWIND_PAGE; at += 16) {
+			image_fde(&image, cie, IMAGE_CODE + at, 10, program, sizeof(program));
+			memcpy(image.bytes + IMAGE_CODE + at + 10, nops[at / 16 % ARRAY_SIZE(nops)], 6);
+		}
+		if (i == 1) /* no nop */
+			image.bytes[IMAGE_CODE + 15] = 0xe8;
+		if (i == 2)
+			for (uint32_t at = 0; at < UNWIND_PAGE; at += 16)
+				image.bytes[IMAGE_CODE + at + 10] = 0xe8;
+		image_finish(&image, IMAGE_TABLE);
+		image_write();
+		pages_ask("full", image_fd, sizeof(image.bytes), PAGE_1, 1);
+		n_rows = answer.head.n_rows;
+		CHECK_INT_EQ("full", n_rows, UNWIND_PAGE_ROWS_MAX);
+		if (n_rows != UNWIND_PAGE_ROWS_MAX)
+			continue;
+		CHECK_INT_EQ("full", UNWIND_ROW_RULE(answer_rows()[n_rows - 1]), UNWIND_ESCAPE(UNWIND_LOST, 0));
+		CHECK_INT_EQ("full", UNWIND_ROW_OFFSET(answer_rows()[n_rows - 1]),
+			     i == 0   ? 0xff2
+			     : i == 1 ? 0xff1
+				      : (1022 / 5) * 16 + 1022 % 5);
+	}
+}
+
+/* What fits in a row has no side. */
+static void rows_alone_check(void)
+{
+	static const uint8_t program[] = { OFFSET + BP, 2,  ADVANCE + 1, OFFSET + BP, 7,   ADVANCE + 1,
+					   DEF,		BP, 0xf8,	 0xff,	      0x1f };
+
+	program_check("rows alone", cie_program, sizeof(cie_program), program, sizeof(program),
+		      "10 sp+8 bp@16, 11 sp+8 bp@56, 12 bp+524280 bp@56");
+	CHECK_INT_EQ("rows alone", answer.head.n_sides, 0);
+}
+
+/* Sides have the index of their own answer, and each form is there once. */
+static void sides_check(void)
+{
+	static const uint8_t programs_of[][4] = { { DEF_OFFSET, 12 }, { DEF_OFFSET, 20 }, { DEF_OFFSET, 12 } };
+	uint32_t cie;
+
+	image_start(&image, /* is_debug= */ false);
+	cie = image_cie(&image, NULL, 0, cie_program, sizeof(cie_program));
+	for (uint32_t i = 0; i < 3; i++)
+		image_fde(&image, cie, CODE + i * UNWIND_PAGE, 0x10, programs_of[i], 4);
+	image_finish(&image, IMAGE_TABLE);
+	image_write();
+	pages_ask("sides", image_fd, sizeof(image.bytes), PAGE_1, 3);
+	CHECK_INT_EQ("sides", answer.head.n_sides, 2);
+	for (uint32_t i = 0; i < 3 && answer.head.n_pages == 3; i++)
+		CHECK_STR_EQ("sides", page_text(i), i == 1 ? "0 gap, 10 sp+20, 20 gap" : "0 gap, 10 sp+12, 20 gap");
+	pages_ask("sides", image_fd, sizeof(image.bytes), PAGE_1 + 1, 1);
+	CHECK_INT_EQ("sides", answer.head.n_sides, 1);
+	CHECK_STR_EQ("sides", page_text(0), "0 gap, 10 sp+20, 20 gap");
+}
+
+/* As many pages as fit into an answer: of these three, each with 1000 rules that do not fit in a row. */
+static void wide_pages_check(void)
+{
+	static uint8_t program[4 * 1000];
+	uint32_t cie;
+
+	image_start(&image, /* is_debug= */ false);
+	cie = image_cie(&image, NULL, 0, cie_program, sizeof(cie_program));
+	for (uint32_t i = 0; i < 5; i++) {
+		for (uint32_t k = 0; k < 1000; k++) {
+			uint32_t offset = (i * 1000 + k) * 2 + 1;
+			const uint8_t row[] = { DEF_OFFSET, (uint8_t)(offset | 0x80), (uint8_t)(offset >> 7),
+						ADVANCE + 1 };
+
+			memcpy(program + k * sizeof(row), row, sizeof(row));
+		}
+		image_fde(&image, cie, CODE + i * UNWIND_PAGE, 1000, program, sizeof(program));
+	}
+	image_finish(&image, IMAGE_TABLE);
+	image_write();
+	for (uint32_t i = 0; i < 5; i += 3) {
+		pages_ask("wide", image_fd, sizeof(image.bytes), PAGE_1 + i, 5 - i);
+		CHECK_INT_EQ("wide", answer.head.n_pages, i ? 2 : 3);
+		for (uint32_t k = 0; k < answer.head.n_pages; k++) {
+			char want[64];
+
+			(void)snprintf(want, sizeof(want), "0 gap, 10 sp+%u, 11 sp+%u", (i + k) * 2000 + 1,
+				       (i + k) * 2000 + 3);
+			CHECK_INT_EQ("wide", answer_pages()[k].n_rows, 1002);
+			CHECK("wide", strncmp(page_text(k), want, strlen(want)) == 0);
+		}
+	}
+}
+
+/* Pages of a real file, the same as each alone; and a page outside the file. */
+static void many_pages_check(const char *path)
+{
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t bytes = fd < 0 ? 0 : (uint64_t)lseek(fd, 0, SEEK_END);
+	uint32_t n = (uint32_t)(bytes >> UNWIND_PAGE_SHIFT);
+	static char want[PARSER_PAGES_MAX][TEXT_BYTES];
+
+	for (uint32_t page = 0, n_pages; page < n; page += n_pages) {
+		uint32_t n_asked = MIN(n - page, (uint32_t)PARSER_PAGES_MAX);
+
+		pages_ask(path, fd, bytes, page, n_asked);
+		CHECK_INT_EQ(path, answer.head.result, PARSER_OK);
+		n_pages = answer.head.n_pages;
+		if (!n_pages)
+			return;
+		for (uint32_t i = 0; i < n_pages; i++)
+			memcpy(want[i], page_text(i), TEXT_BYTES);
+		for (uint32_t i = 0; i < n_pages; i++) {
+			pages_ask(path, fd, bytes, page + i, 1);
+			CHECK_STR_EQ(path, page_text(0), want[i]);
+		}
+	}
+	pages_ask(path, fd, bytes, UINT32_MAX, 1);
+	CHECK_STR_EQ(path, page_text(0), "0 gap");
+	pages_ask(path, fd, bytes, 0, 0);
+	CHECK_INT_EQ(path, answer.head.n_pages, 0);
+}
+
+/* ---- damage ---- */
+
+/* A file cut at any place, and whole again while it is read. */
+static void cut_files_check(uint32_t flags)
+{
+	image_start(&image, (flags & IMAGE_DEBUG) != 0);
+	functions_add();
+	image_finish(&image, flags);
+	image_write();
+	for (size_t n = sizeof(image.bytes); n; n -= 64) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "cut at %zu", n - 64);
+		if (ftruncate(image_fd, (off_t)(n - 64)) < 0)
+			abort();
+		pages_ask(name, image_fd, n - 64, PAGE_1, 2);
+		pages_ask(name, image_fd, sizeof(image.bytes), PAGE_1, 2);
+	}
+	image_write();
+	pages_ask("whole", image_fd, sizeof(image.bytes), PAGE_1, 2);
+	CHECK_INT_EQ("whole", answer.head.n_rows, 2 * 3 * UNWIND_PAGE / 0x20);
+}
+
+/* Every byte that is read, set to what breaks most. */
+static void spoiled_bytes_check(uint32_t flags)
+{
+	static const uint8_t values[] = { 0x00, 0x01, 0x7f, 0x80, 0xff };
+	const struct {
+		uint32_t from, to;
+	} parts[] = { { 0, 256 },
+		      { IMAGE_HEAD, IMAGE_HEAD + 64 },
+		      { IMAGE_FRAMES, 0 },
+		      { IMAGE_SECTIONS, IMAGE_SECTIONS + 320 } };
+
+	image_start(&image, (flags & IMAGE_DEBUG) != 0);
+	one_add();
+	image_fde(&image, IMAGE_FRAMES, CODE + 0x80, 0x100, programs[1].program, IMAGE_PROGRAM_BYTES);
+	image_finish(&image, flags);
+	image_write();
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		for (uint32_t at = parts[i].from, to = parts[i].to ? parts[i].to : image.at; at < to; at++) {
+			char name[32];
+
+			(void)snprintf(name, sizeof(name), "byte %x", at);
+			for (size_t k = 0; k < ARRAY_SIZE(values); k++) {
+				if (pwrite(image_fd, &values[k], 1, at) != 1)
+					abort();
+				pages_ask(name, image_fd, sizeof(image.bytes), PAGE_1, 2);
+			}
+			if (pwrite(image_fd, &image.bytes[at], 1, at) != 1)
+				abort();
+		}
+}
+
+/* Work has a cap: entries that lead to each other's programs, and a file of nothing but entries. */
+static void endless_check(void)
+{
+	static uint8_t zeros[1u << 20];
+	CLEANUP(closep) int fd = memfd_create("endless", MFD_CLOEXEC);
+	const uint64_t bytes = 1ull << 30;
+	Elf64_Shdr *sections = (Elf64_Shdr *)(image.bytes + IMAGE_SECTIONS);
+
+	image_start(&image, /* is_debug= */ false);
+	one_add();
+	image_finish(&image, IMAGE_NAMES);
+	sections[2].sh_size = bytes - IMAGE_FRAMES;
+	if (ftruncate(fd, (off_t)bytes) < 0 || pwrite(fd, image.bytes, sizeof(image.bytes), 0) < 0 ||
+	    pwrite(fd, zeros, sizeof(zeros), IMAGE_BYTES) < 0)
+		abort();
+	pages_ask("endless", fd, bytes, PAGE_1, 1);
+	CHECK_INT_EQ("endless", answer.head.result, PARSER_TOO_LARGE);
+}
+
+static void unwind_descriptors_check(void)
+{
+	CLEANUP(closep) int directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closep) int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	pages_ask("directory", directory, 4096, 1, 1);
+	CHECK_INT_EQ("directory", answer.head.result, PARSER_UNREADABLE);
+	pages_ask("device", zero, UINT64_MAX, 1, 1);
+	CHECK_INT_EQ("device", answer.head.result, PARSER_NOT_ELF);
+	pages_ask("none", -1, 4096, 1, 1);
+	CHECK_INT_EQ("none", answer.head.result, PARSER_UNREADABLE);
+	pages_ask("empty", zero, 0, 1, 1);
+	CHECK_INT_EQ("empty", answer.head.result, PARSER_NOT_ELF);
+}
+
+int main(void)
+{
+	image_fd = memfd_create("image", MFD_CLOEXEC);
+	unwind_descriptors_check();
+#ifdef __x86_64__
+	programs_check();
+	heads_check();
+	signal_check();
+	set_loc_check();
+	ways_check();
+	biases_check();
+	segments_check();
+	absolute_check();
+	neighbours_check();
+	liars_check();
+	heads_of_tables_check();
+	debug_beside_check();
+	full_page_check();
+	rows_alone_check();
+	sides_check();
+	wide_pages_check();
+	many_pages_check("/proc/self/exe");
+	many_pages_check("/usr/bin/python3");
+	endless_check();
+#else
+	image_start(&image, /* is_debug= */ false);
+	one_add();
+	image_finish(&image, IMAGE_TABLE);
+	image_check("frame pointers", "");
+#endif
+	cut_files_check(IMAGE_TABLE);
+	cut_files_check(IMAGE_NAMES);
+	cut_files_check(IMAGE_NAMES | IMAGE_DEBUG);
+	spoiled_bytes_check(IMAGE_TABLE);
+	spoiled_bytes_check(IMAGE_NAMES);
+	spoiled_bytes_check(IMAGE_NAMES | IMAGE_DEBUG);
+	return check_result();
+}
