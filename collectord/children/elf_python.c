@@ -139,8 +139,8 @@ static const struct known *version_of_size(uint64_t runtime_bytes)
 }
 
 /* Return: NULL if it is none of those that are known */
-static const struct known *version_find(const struct elf_file *f, const struct elf_python *python,
-					const struct offsets *offsets, struct parser_library *library)
+static const struct known *python_version_find(const struct elf_file *f, const struct elf_python *python,
+					       const struct offsets *offsets, struct parser_library *library)
 {
 	uint32_t version = 0, minor;
 
@@ -514,8 +514,8 @@ static bool code_reads(const struct elf_file *f, uint64_t address, const uint8_t
 	return true;
 }
 
-static bool thread_find(struct elf_file *f, const struct elf_dynamic *d, const struct elf_python *python,
-			const struct known *known, uint64_t runtime, struct python_layout *layout)
+static bool python_thread_place(struct elf_file *f, const struct elf_dynamic *d, const struct elf_python *python,
+				const struct known *known, uint64_t runtime, struct python_layout *layout)
 {
 	enum python_thread thread;
 	uint8_t code[64];
@@ -547,7 +547,7 @@ static enum parser_python_state python_find(struct elf_file *f, const struct elf
 
 	if (library->machine != EM_X86_64)
 		return PARSER_PYTHON_LIBC;
-	known = version_find(f, python, has_offsets ? &offsets : NULL, library);
+	known = python_version_find(f, python, has_offsets ? &offsets : NULL, library);
 	if (python->is_debug)
 		return PARSER_PYTHON_DEBUG;
 	if (has_offsets && offsets.words[OFFSETS_THREADED])
@@ -559,7 +559,7 @@ static enum parser_python_state python_find(struct elf_file *f, const struct elf
 		return PARSER_PYTHON_OTHER;
 	if (!types_agree(f, d, python, known, to))
 		return PARSER_PYTHON_OTHER;
-	if (!thread_find(f, d, python, known, runtime, &to->layout))
+	if (!python_thread_place(f, d, python, known, runtime, &to->layout))
 		return PARSER_PYTHON_LIBC;
 	to->layout.main = runtime + known->main;
 	to->layout.code_type = python->code_type;
