@@ -200,7 +200,8 @@ struct script {
 	int out; /* what it notes, in memory */
 };
 
-static void script_start(struct script *s, const char *python, int fd_take, int fd_freed)
+/* @keys: number of keys of threads that are made before the interpreter's */
+static void script_start(struct script *s, const char *python, const char *keys, int fd_take, int fd_freed)
 {
 	char take[16], freed[16], out[32];
 	int from[2], to[2];
@@ -213,6 +214,10 @@ static void script_start(struct script *s, const char *python, int fd_take, int 
 	if (s->pid == 0) {
 		(void)snprintf(take, sizeof(take), "%d", dup(fd_take));
 		(void)snprintf(freed, sizeof(freed), "%d", dup(fd_freed));
+		if (keys) {
+			(void)setenv("LD_PRELOAD", TEST_PROBE, 1);
+			(void)setenv("PYTHON_PROBE_KEYS", keys, 1);
+		}
 		(void)dup2(to[0], 0);
 		(void)dup2(from[1], 1);
 		(void)execl(python, python, "-I", "-S", TEST_SCRIPTS "/python_frames.py", TEST_PROBE, take, freed, out,
@@ -354,7 +359,7 @@ static void interpreter_check(const char *python, struct ring_buffer *ring, uint
 	int status = -1;
 
 	(void)snprintf(what, sizeof(what), "%s%s", python, watch ? ", watched" : "");
-	script_start(&s, python, bpf_program__fd(run.bpf->progs.python_take),
+	script_start(&s, python, watch ? "40" : NULL, bpf_program__fd(run.bpf->progs.python_take),
 		     bpf_program__fd(run.bpf->progs.python_freed));
 	run.tgid = (uint32_t)s.pid;
 	if (!fgets(path, sizeof(path), s.from))
