@@ -69,14 +69,22 @@ static __always_inline __u64 python_variable_place(const struct python_layout *l
 	return block + 1 > 1 ? block + l->variable : 0; /* all bits set: not allocated */
 }
 
-/* Return: address of the state of the current thread; 0: it runs no Python */
+/*
+ * Return: address of the state of the current thread; 0: it runs no Python. The state is checked
+ * (python_thread_take()); so the place where the last one was found is tried first.
+ */
 VERIFIED_ALONE __u64 python_thread_find(struct interpreter *interpreter)
 {
-	__u64 self = thread_pointer(bpf_get_current_task_btf()), place;
+	__u64 self = thread_pointer(bpf_get_current_task_btf()), place, slot, state = 0;
 	const struct python_layout *l;
 
 	if (!interpreter)
 		return 0;
+	slot = READ_ONCE(interpreter->slot);
+	if (slot)
+		state = python_read(self + slot);
+	if (state)
+		return state;
 	l = &interpreter->layout;
 	if (l->thread == PYTHON_THREAD_LOCAL)
 		place = self + l->variable;
@@ -84,7 +92,12 @@ VERIFIED_ALONE __u64 python_thread_find(struct interpreter *interpreter)
 		place = python_variable_place(l, self);
 	else
 		place = python_key_place(l, self);
-	return place ? python_read(place) : 0;
+	if (!place)
+		return 0;
+	/* Blocks of other keys and of libraries are elsewhere in each thread. */
+	if (l->thread == PYTHON_THREAD_LOCAL || (l->thread == PYTHON_THREAD_GLIBC && place - self < GLIBC_BLOCKS))
+		WRITE_ONCE(interpreter->slot, place - self);
+	return python_read(place);
 }
 
 #define THREAD_WORD(p, offset) (*(__u64 *)((p)->thread + ((offset)&0xf8u)))
@@ -104,8 +117,10 @@ VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interprete
 	l = &interpreter->layout;
 	p = &s->python;
 	if (bpf_probe_read_user(p->thread, PYTHON_THREAD_BYTES, (void *)state) ||
-	    THREAD_WORD(p, l->thread_self) != self)
+	    THREAD_WORD(p, l->thread_self) != self) {
+		WRITE_ONCE(interpreter->slot, 0);
 		return STACK_END_UNREADABLE;
+	}
 	of = THREAD_WORD(p, l->thread_interpreter);
 	first = THREAD_WORD(p, l->thread_start);
 	if (!of)
@@ -122,6 +137,16 @@ VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interprete
 	return first ? STACK_END_COMPLETE : STACK_END_NONE;
 }
 
+/* ---- memory of the stack ---- */
+
+/* Offset in s->memory of n bytes of the stack that were read with the native frames; negative: they were not. */
+static __always_inline long python_stack_place(const struct stack_scratch *s, __u64 address, __u32 n)
+{
+	__u64 into = address - s->record.sp;
+
+	return !(into & (sizeof(__u64) - 1)) && into < STACK_COPY_MAX && into + n <= s->walk.n_filled ? (long)into : -1;
+}
+
 /* ---- runs ---- */
 
 /* Records where one activation of the interpreter's loop is. @node: its address. Return: the next one; 0: none */
@@ -129,18 +154,29 @@ VERIFIED_ALONE __u64 python_run(struct stack_scratch *s, struct interpreter *int
 {
 	const struct python_layout *l;
 	__u64 words[3] = {}, link, frame;
+	const __u64 *from;
+	long at;
 
 	if (!s || !interpreter)
 		return 0;
 	l = &interpreter->layout;
-	if (bpf_probe_read_user(words, sizeof(words), (void *)node))
+	at = python_stack_place(s, node, sizeof(words));
+	if (at >= 0) {
+		at &= STACK_COPY_MAX - 8;
+		keep(at);
+		from = (const __u64 *)(s->memory + (at & (STACK_COPY_MAX - 8)));
+		words[1] = from[1];
+		words[2] = from[2];
+	} else if (bpf_probe_read_user(words, sizeof(words), (void *)node)) {
 		return 0;
+	}
 	link = l->run_link == 16 ? words[2] : words[1];
 	frame = l->run_frame == PYTHON_RUN_WITHOUT_FRAME ? s->record.python[i & (STACK_PYTHON_MAX - 1)].frame
 							 : words[1];
 	/* The outermost node is no activation: it is in the state of the thread. */
 	if (!link || i >= STACK_RUNS_MAX || i >= s->record.n_python)
 		return 0;
+	keep(i);
 	s->record.runs[i & (STACK_RUNS_MAX - 1)].at = node;
 	s->record.runs[i & (STACK_RUNS_MAX - 1)].frame = frame;
 	s->record.n_runs = i + 1;
@@ -157,7 +193,7 @@ static __always_inline void python_runs(struct stack_scratch *s, struct interpre
 
 /* ---- frames ---- */
 
-/* Reads a frame. Return: offset in `memory`; negative: it cannot be read */
+/* Reads a frame into `memory`. Return: offset there; negative: it cannot be read */
 static __always_inline long python_frame_read(struct python_scratch *p, const struct python_layout *l, __u64 frame)
 {
 	__u32 n = l->frame_bytes & (PYTHON_FRAME_BYTES - 1);
@@ -181,6 +217,27 @@ static __always_inline long python_frame_read(struct python_scratch *p, const st
 	return PYTHON_ALONE;
 }
 
+/* Finds a frame in what was read, or reads it. Return: NULL: it cannot be read */
+static __always_inline const __u8 *python_frame_find(struct stack_scratch *s, const struct python_layout *l,
+						     __u64 frame)
+{
+	struct python_scratch *p = &s->python;
+	long at = python_stack_place(s, frame, l->frame_bytes);
+
+	if (at >= 0) {
+		at &= STACK_COPY_MAX - 8;
+		keep(at);
+		return s->memory + (at & (STACK_COPY_MAX - 8));
+	}
+	at = python_frame_read(p, l, frame);
+	if (at < 0)
+		return NULL;
+	p->last = frame;
+	at &= PYTHON_ALONE | (PYTHON_WINDOW - 1);
+	keep(at);
+	return p->memory + (at & (PYTHON_ALONE | (PYTHON_WINDOW - 1)));
+}
+
 /* Offset of the instruction that a frame executes, bytes. @value: as the frame has it */
 static __always_inline __u64 python_instruction_of(const struct python_layout *l, __u64 value, __u64 code)
 {
@@ -197,7 +254,6 @@ VERIFIED_ALONE int python_frame(struct stack_scratch *s, struct interpreter *int
 	struct python_scratch *p;
 	__u64 frame, code, instruction;
 	const __u8 *memory;
-	long at;
 
 	if (!s || !interpreter)
 		return STACK_END_UNREADABLE;
@@ -206,13 +262,9 @@ VERIFIED_ALONE int python_frame(struct stack_scratch *s, struct interpreter *int
 	frame = p->next;
 	if (frame & (sizeof(__u64) - 1))
 		return STACK_END_UNREADABLE;
-	at = python_frame_read(p, l, frame);
-	if (at < 0)
+	memory = python_frame_find(s, l, frame);
+	if (!memory)
 		return STACK_END_UNREADABLE;
-	p->last = frame;
-	at &= PYTHON_ALONE | (PYTHON_WINDOW - 1);
-	keep(at);
-	memory = p->memory + (at & (PYTHON_ALONE | (PYTHON_WINDOW - 1)));
 	code = *(__u64 *)(memory + (l->frame_code & (PYTHON_FRAME_BYTES - 1))) & ~(__u64)l->tag_mask;
 	instruction = *(__u64 *)(memory + (l->frame_instruction & (PYTHON_FRAME_BYTES - 1)));
 	p->next = *(__u64 *)(memory + (l->frame_link & (PYTHON_FRAME_BYTES - 1)));

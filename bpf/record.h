@@ -149,7 +149,9 @@ struct file_identity {
 struct interpreter {
 	__u64 start; /* address range of its state */
 	__u64 n_bytes;
-	__u64 main;	    /* noted by the kernel half: address of the state of its main interpreter; 0: not read yet */
+	/* Noted by the kernel half; 0: not read yet. */
+	__u64 main; /* address of the state of its main interpreter */
+	__u64 slot; /* where a thread has the address of its state, from the thread pointer on */
 	__u32 is_collected; /* its garbage collections are probed */
 	__u32 code_watch;   /* number of the probe where it frees code objects: see code_watches; 0: none */
 	struct python_layout layout;

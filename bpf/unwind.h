@@ -195,14 +195,23 @@ static long code_found(struct task_struct *task, struct vm_area_struct *vma, str
 
 #define FRAME_IS_NONE 0x100 /* with enum stack_end: the address is that of no code, so the frame is none */
 
-/* An address outside of the known mappings. Return: enum stack_end, and FRAME_IS_NONE */
-VERIFIED_ALONE int frame_unmapped(__u64 address)
+/*
+ * An address outside of the known mappings: code, if the daemon does not know all of them any more. Return: enum
+ * stack_end, and FRAME_IS_NONE
+ */
+VERIFIED_ALONE int frame_unmapped(struct stack_scratch *s, const struct stack_maps *maps, __u64 address)
 {
 	struct code_search search = {};
 
-	if (has_find_vma)
+	if (!s || !maps)
+		return STACK_END_GAP | FRAME_IS_NONE;
+	s->memo.is_exact = 0;
+	if (has_find_vma && maps->n < STACK_MAPPINGS_MAX)
 		(void)bpf_find_vma(bpf_get_current_task_btf(), address, code_found, &search, 0);
-	return search.flags & VM_EXEC ? STACK_END_RULE : STACK_END_GAP | FRAME_IS_NONE;
+	if (!(search.flags & VM_EXEC))
+		return STACK_END_GAP | FRAME_IS_NONE;
+	s->record.tag = 0;
+	return STACK_END_RULE;
 }
 
 /* From a frame to its caller. Return: enum stack_end, and FRAME_IS_NONE */
@@ -217,7 +226,7 @@ VERIFIED_ALONE int frame_leave(struct stack_scratch *s, const struct stack_maps 
 	at = address - s->walk.mapping_start;
 	if (at >= s->walk.mapping_bytes) {
 		if (!mapping_find(s, maps, address))
-			return frame_unmapped(address);
+			return frame_unmapped(s, maps, address);
 		at = address - s->walk.mapping_start;
 	}
 	if (!s->walk.mapping_page)
@@ -264,6 +273,8 @@ VERIFIED_ALONE int native_walk(struct stack_scratch *s, const struct stack_maps 
 	if (!s)
 		return 0;
 	walk_begin(s);
+	if (s->record.sp % sizeof(__u64))
+		end = STACK_END_UNREADABLE;
 	for (n = STACK_NATIVE_FIRST; n < STACK_NATIVE_MAX && !end; n++) {
 		struct stack_native *frame = &s->record.native[n];
 
@@ -276,7 +287,7 @@ VERIFIED_ALONE int native_walk(struct stack_scratch *s, const struct stack_maps 
 		s->walk.hash = stack_hash(s->walk.hash, frame->ip);
 	}
 	end &= FRAME_IS_NONE - 1;
-	if (maps && walk_has_changed(s, maps)) {
+	if (maps && s->record.tag && walk_has_changed(s, maps)) {
 		s->record.tag = 0;
 		n = STACK_NATIVE_FIRST + 1;
 		end = STACK_END_RULE;

@@ -3,19 +3,28 @@
  * One step of unwinding, for the kernel half and the daemon: from the registers of a frame and its rule to the
  * registers of its caller.
  *
- * Who includes this defines before:
- *
- * UNWIND_MEMORY                              type of what has the stack's memory
- * UNWIND_CODE_ADDRESS(word)                  a return address, without the signature that some machines add
- * int unwind_word(m, address, &ret)          reads a word of the stack. Return: 0, or else it cannot be read
- * int unwind_saved(m, address, &ret)         the same for a saved frame pointer
- * void unwind_frame_pointer_used(m, value)   the frame pointer decides where the caller's frame is
- * __u64 unwind_top(m)                        end of the stack; 0: not known
- * const struct unwind_side *unwind_side(m, i)  element of unwind_sides, or NULL
+ * Who includes this defines UNWIND_MEMORY, the type of what has the stack's memory, and the macros or functions that
+ * are declared below for a file that does not.
  */
 #pragma once
 
 #include "unwind_find.h"
+
+#ifndef UNWIND_MEMORY
+#define UNWIND_MEMORY struct unwind_memory
+#define UNWIND_CODE_ADDRESS(word) (word) /* a return address without the signature that some machines add */
+struct unwind_memory;
+/* Reads a word of the stack. Return: 0, or else it cannot be read */
+int unwind_word(UNWIND_MEMORY *m, __u64 address, __u64 *ret);
+/* The same for a saved frame pointer. */
+int unwind_saved(UNWIND_MEMORY *m, __u64 address, __u64 *ret);
+/* The frame pointer, which has this value, decides where the caller's frame is. */
+void unwind_frame_pointer_used(UNWIND_MEMORY *m, __u64 value);
+/* End of the stack; 0: not known. */
+__u64 unwind_top(UNWIND_MEMORY *m);
+/* Element of unwind_sides, or NULL. */
+const struct unwind_side *unwind_side(UNWIND_MEMORY *m, __u32 i);
+#endif
 
 #define UNWIND_FRAME_MAX                                                                                               \
 	(64ull << 20) /* bytes of a frame that is found by its frame pointer, where no end is known                    \

@@ -158,6 +158,7 @@ static void source_life(const struct life_record *life, void *data)
 		target_set_exec(c->targets, life->tgid, life->time_ns);
 		return;
 	case RECORD_LIBRARY:
+		stacks_look(c->stacks, life->tgid, life->exec_gen, life->uid);
 		hold_library(&c->hold, life);
 		return;
 	default: /* only reported */

@@ -19,7 +19,7 @@ static uint64_t address_of(const char *item)
 	return address;
 }
 
-static bool is_sorted(const char *items, size_t n, size_t size)
+static bool addresses_ascend(const char *items, size_t n, size_t size)
 {
 	for (size_t i = 1; i < n; i++)
 		if (address_of(items + (i - 1) * size) > address_of(items + i * size))
@@ -53,7 +53,7 @@ int address_sort(void *items, size_t n, size_t size)
 	uint64_t differs = 0;
 	char *from = items, *to;
 
-	if (n < 2 || is_sorted(items, n, size))
+	if (n < 2 || addresses_ascend(items, n, size))
 		return 0;
 	other = malloc(n * size);
 	if (!other)

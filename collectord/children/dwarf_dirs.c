@@ -108,8 +108,8 @@ static void directory_read(struct dirs_input *in, const struct dwarf_value *valu
 }
 
 /* Reads the first entry of a unit. Return: false when it has no lines, or no directory */
-static bool entry_read(struct dirs_input *in, const struct unit_head *head, struct dwarf_cursor *c, uint64_t *ret_lines,
-		       char *directory)
+static bool first_entry_read(struct dirs_input *in, const struct unit_head *head, struct dwarf_cursor *c,
+			     uint64_t *ret_lines, char *directory)
 {
 	struct dwarf_value value, path = { .kind = DWARF_OTHER };
 	bool has_lines = false;
@@ -165,7 +165,7 @@ static void units_read(struct dwarf_dirs *dirs, struct dirs_input *in)
 			return;
 		if (head.n < dwarf_left(&c))
 			c.end = MAX(c.at, unit + head.n);
-		if (head.is_compiled && entry_read(in, &head, &c, &lines, directory) &&
+		if (head.is_compiled && first_entry_read(in, &head, &c, &lines, directory) &&
 		    !dir_add(dirs, in, lines, directory))
 			return;
 		at += head.n;

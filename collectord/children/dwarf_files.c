@@ -50,8 +50,8 @@ static bool formats_read(struct dwarf_cursor *c, struct entry_formats *formats)
  * Takes one entry of a table, and passes the rest of it if it must.
  * Return: false when it is damaged; ret_path is DWARF_OTHER when there is no such entry
  */
-static bool table_read(struct dwarf_cursor *c, uint8_t address_bytes, uint64_t wanted, bool must_pass,
-		       struct dwarf_value *ret_path, uint64_t *ret_directory)
+static bool names_table_read(struct dwarf_cursor *c, uint8_t address_bytes, uint64_t wanted, bool must_pass,
+			     struct dwarf_value *ret_path, uint64_t *ret_directory)
 {
 	struct entry_formats formats;
 	uint64_t n;
@@ -91,14 +91,14 @@ static bool formatted_find(const struct dwarf_head *head, const uint8_t *tables,
 	uint64_t directory, none;
 
 	/* The table of directories comes first, and the file says which one. */
-	if (!table_read(&c, head->address_bytes, 0, /* must_pass= */ true, &path, &none))
+	if (!names_table_read(&c, head->address_bytes, 0, /* must_pass= */ true, &path, &none))
 		return false;
 	entry_text_set(&parts[0], &path, sections);
-	if (!table_read(&c, head->address_bytes, file, /* must_pass= */ false, &path, &directory))
+	if (!names_table_read(&c, head->address_bytes, file, /* must_pass= */ false, &path, &directory))
 		return false;
 	entry_text_set(&parts[2], &path, sections);
 	c = start;
-	if (directory && table_read(&c, head->address_bytes, directory, /* must_pass= */ false, &path, &none))
+	if (directory && names_table_read(&c, head->address_bytes, directory, /* must_pass= */ false, &path, &none))
 		entry_text_set(&parts[1], &path, sections);
 	return true;
 }

@@ -136,8 +136,8 @@ static bool mark_run(const struct dwarf_lines *lines, const struct dwarf_mark *m
 	return false;
 }
 
-static void file_write(struct dwarf_lines *lines, const struct dwarf_head *head, uint64_t unit, uint32_t file,
-		       char *text)
+static void line_file_write(struct dwarf_lines *lines, const struct dwarf_head *head, uint64_t unit, uint32_t file,
+			    char *text)
 {
 	uint64_t n = head->program - head->tables;
 	CLEANUP(freep) uint8_t *buffer = n <= TABLES_BYTES_MAX ? malloc((size_t)n + 1) : NULL;
@@ -167,7 +167,7 @@ uint32_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t address, char *fil
 		if (!unit_head_find(lines, unit, &head) || !mark_run(lines, mark, &head, address, &row))
 			continue;
 		if (row.line)
-			file_write(lines, &head, unit, row.file, file);
+			line_file_write(lines, &head, unit, row.file, file);
 		return file[0] ? row.line : 0;
 	}
 	return 0;

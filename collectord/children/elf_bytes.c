@@ -41,7 +41,7 @@ size_t elf_bytes_read_text(const struct elf_bytes *bytes, uint64_t at, char *tex
 			n = 0;
 			break;
 		}
-		end = room - 1;
+		end = MIN(4 * end, room - 1);
 	}
 	text[n] = 0;
 	return n;

@@ -76,7 +76,7 @@ static void kept_shrink(const struct kept_file *current)
 	}
 }
 
-static enum parser_result file_open(const struct parser_names_question *q, int fd, struct kept_file **ret_kept)
+static enum parser_result kept_open(const struct parser_names_question *q, int fd, struct kept_file **ret_kept)
 {
 	struct kept_file *k = kept_find(q);
 	enum parser_result r;
@@ -192,7 +192,7 @@ ssize_t elf_names_answer(const void *question, size_t n, int fd, void *answer, s
 	if (q.kind != PARSER_ASK_NAMES || q.n > PARSER_NAMES_MAX)
 		return -1;
 
-	*head = (struct parser_names){ .result = file_open(&q, fd, &k) };
+	*head = (struct parser_names){ .result = kept_open(&q, fd, &k) };
 	if (head->result != PARSER_OK)
 		return sizeof(*head);
 	return (ssize_t)names_write(k->file, &q, head, room);

@@ -14,7 +14,7 @@ struct elf_code {
 	bool is_plt;	      /* procedure linkage table */
 };
 
-/* Sections that are not there have type SHT_NULL. */
+/* Missing sections have type SHT_NULL. */
 struct elf_parts {
 	size_t n_code; /* 0: the file has no code */
 	struct elf_code code[ELF_CODE_MAX];

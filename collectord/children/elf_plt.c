@@ -18,7 +18,7 @@
 enum entry_kind { ENTRY_NONE, ENTRY_SLOT, ENTRY_NUMBER };
 
 /* @address: of its first byte. Return: what *ret_value is: address of its word, or number of its relocation */
-static enum entry_kind entry_read(const uint8_t *entry, size_t n, uint64_t address, uint64_t *ret_value)
+static enum entry_kind plt_entry_read(const uint8_t *entry, size_t n, uint64_t address, uint64_t *ret_value)
 {
 	static const uint8_t branch_target[] = { 0xf3, 0x0f, 0x1e, 0xfa }, bounded = 0xf2, jump[] = { 0xff, 0x25 },
 			     push = 0x68;
@@ -124,7 +124,7 @@ bool elf_plt_find(const struct elf_file *f, const struct elf_code *code, uint64_
 	n = MIN(entry_bytes, code->end - target.start);
 	if (elf_file_read(f, code->offset + (target.start - code->start), entry, (size_t)n) != PARSER_OK)
 		return false;
-	kind = entry_read(entry, (size_t)n, target.start, &value);
+	kind = plt_entry_read(entry, (size_t)n, target.start, &value);
 	if (kind == ENTRY_NONE ||
 	    (!sections_search(f, /* is_lazy= */ true, kind, value, &target) &&
 	     (kind == ENTRY_NUMBER || !sections_search(f, /* is_lazy= */ false, kind, value, &target))))

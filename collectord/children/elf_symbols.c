@@ -31,8 +31,8 @@ static bool function_add(struct elf_symbols *symbols, const struct elf_code *cod
 	return ARRAY_PUSH(&symbols->functions, function) == 0;
 }
 
-static enum parser_result table_read(struct elf_symbols *symbols, enum elf_table which, const struct elf_parts *parts,
-				     const struct elf_bytes *table)
+static enum parser_result functions_read_table(struct elf_symbols *symbols, enum elf_table which,
+					       const struct elf_parts *parts, const struct elf_bytes *table)
 {
 	CLEANUP(freep) Elf64_Sym *chunk = malloc(SYMBOLS_A_READ * sizeof(*chunk));
 	const struct elf_code *code = NULL;
@@ -68,7 +68,7 @@ enum parser_result elf_symbols_add(struct elf_symbols *symbols, enum elf_table w
 	if (r == PARSER_OK)
 		r = elf_bytes_open(f, names, &symbols->names[which]);
 	if (r == PARSER_OK)
-		r = table_read(symbols, which, code, &symbols->tables[which]);
+		r = functions_read_table(symbols, which, code, &symbols->tables[which]);
 	if (r != PARSER_OK) {
 		symbols->functions.n = n_before;
 		elf_bytes_close(&symbols->tables[which]);

@@ -207,7 +207,7 @@ static uint32_t page_rows(const struct rows_job *job, struct unwind_page *page, 
 }
 
 /* Appends a page to the answer. Return: false: it does not fit, and neither do those after it */
-static bool page_write(struct rows_job *job, struct unwind_page *page)
+static bool page_answer(struct rows_job *job, struct unwind_page *page)
 {
 	struct parser_rows *answer = job->answer;
 	struct parser_page *pages = (struct parser_page *)(answer + 1);
@@ -268,14 +268,14 @@ static bool pages_read_by_table(struct rows_job *job)
 		unwind_page_init(&job->page, job->question->pages[i]);
 		if (!page_paint_by_table(job, &job->page))
 			return false;
-		if (!job->page.is_found || !page_write(job, &job->page))
+		if (!job->page.is_found || !page_answer(job, &job->page))
 			break;
 	}
 	return true;
 }
 
 /* Insertion sort: pieces are nearly always in order. */
-static void piece_add(struct rows_many *many, const struct rows_piece *piece)
+static void piece_insert(struct rows_many *many, const struct rows_piece *piece)
 {
 	size_t i = many->n_pieces++;
 
@@ -293,7 +293,7 @@ static void pieces_collect(const struct rows_job *job, struct rows_many *many)
 		size_t n = many->pages[i].is_found ? 0 : page_pieces(job->file, &many->pages[i], pieces);
 
 		for (size_t k = 0; k < n; k++)
-			piece_add(many, &pieces[k]);
+			piece_insert(many, &pieces[k]);
 	}
 }
 
@@ -352,7 +352,7 @@ static bool pages_read_by_all(struct rows_job *job, bool has_table)
 		if (many->n_pieces && regions[i].bytes)
 			pieces_paint(job, many, &regions[i]);
 	}
-	for (size_t i = 0; i < many->n && page_write(job, &many->pages[i]);)
+	for (size_t i = 0; i < many->n && page_answer(job, &many->pages[i]);)
 		i++;
 	return job->reader.result == PARSER_OK;
 }

@@ -92,7 +92,7 @@ static bool entries_read(struct unwind_tables *t, uint64_t i, uint64_t n, struct
 	return t->reader->result == PARSER_OK;
 }
 
-static bool block_read(struct unwind_tables *t, uint64_t start)
+static bool table_block_read(struct unwind_tables *t, uint64_t start)
 {
 	uint64_t n = MIN(t->n - start, (uint64_t)UNWIND_TABLE_BLOCK);
 
@@ -116,7 +116,8 @@ bool unwind_table_get(struct unwind_tables *t, uint64_t i, uint64_t *ret_begin, 
 {
 	const struct unwind_table_entry *entry;
 
-	if ((i < t->block_start || i - t->block_start >= t->n_block) && !block_read(t, i - MIN(i, (uint64_t)EQUALS_MAX)))
+	if ((i < t->block_start || i - t->block_start >= t->n_block) &&
+	    !table_block_read(t, i - MIN(i, (uint64_t)EQUALS_MAX)))
 		return false;
 	entry = &t->block[i - t->block_start];
 	*ret_begin = entry_begin(t, entry);
@@ -128,7 +129,7 @@ bool unwind_table_get(struct unwind_tables *t, uint64_t i, uint64_t *ret_begin, 
  * Reads the block with the entries around an address.
  * Those before ret_low begin at the address or below it, those from ret_high on above it.
  */
-static bool block_find(struct unwind_tables *t, uint64_t address, uint64_t *ret_low, uint64_t *ret_high)
+static bool table_block_find(struct unwind_tables *t, uint64_t address, uint64_t *ret_low, uint64_t *ret_high)
 {
 	uint64_t low = 0, high = t->n;
 
@@ -151,14 +152,14 @@ static bool block_find(struct unwind_tables *t, uint64_t address, uint64_t *ret_
 	}
 	*ret_low = low;
 	*ret_high = high;
-	return block_read(t, low - MIN(low, (uint64_t)EQUALS_MAX));
+	return table_block_read(t, low - MIN(low, (uint64_t)EQUALS_MAX));
 }
 
 bool unwind_table_find(struct unwind_tables *t, uint64_t address, uint64_t *ret_i)
 {
 	uint64_t low, high, begin, fde, before;
 
-	if (!block_find(t, address, &low, &high))
+	if (!table_block_find(t, address, &low, &high))
 		return false;
 	while (low < high) {
 		uint64_t i = low + (high - low) / 2;

@@ -112,19 +112,16 @@ static bool is_mark(const char *name)
 	return name[0] == '$' || strncmp(name, ".L", 2) == 0;
 }
 
-/* Reads one of the functions at an address. Return: false: it does not have the address, or no name */
-static bool candidate_read(const struct names_file *file, size_t i, uint64_t address, struct candidate *c)
+/* Reads one of the functions at an address. Return: false: it has no name */
+static bool candidate_read(const struct names_file *file, size_t i, struct candidate *c)
 {
-	const struct elf_function *function = &file->symbols.functions.items[i];
 	Elf64_Sym symbol;
 
-	if (function->bytes && !elf_function_has(function, address))
-		return false;
 	if (!elf_symbols_read(&file->symbols, i, &symbol, c->name, sizeof(c->name)) || is_mark(c->name))
 		return false;
 	c->is_function = ELF64_ST_TYPE(symbol.st_info) != STT_NOTYPE;
 	c->is_global = ELF64_ST_BIND(symbol.st_info) != STB_LOCAL;
-	c->start = function->start;
+	c->start = file->symbols.functions.items[i].start;
 	return true;
 }
 
@@ -132,15 +129,11 @@ static bool candidate_read(const struct names_file *file, size_t i, uint64_t add
  * Without a size a function ends where the next one starts, also one without a symbol.
  * Return: whether the address is behind that
  */
-static bool is_beyond(const struct names_file *file, size_t first, size_t n, uint64_t address)
+static bool is_behind_unsized(const struct names_file *file, const struct elf_function *function, uint64_t address)
 {
-	const struct elf_function *functions = file->symbols.functions.items + first;
 	uint64_t start;
 
-	for (size_t i = 0; i < n; i++)
-		if (functions[i].bytes)
-			return false;
-	return elf_starts_find(&file->elf, &file->parts, address, &start) && start > functions[0].start;
+	return elf_starts_find(&file->elf, &file->parts, address, &start) && start > function->start;
 }
 
 /* Return: the best name of the address's function; NULL: none is known. Valid until the next call */
@@ -148,12 +141,19 @@ static struct candidate *function_find(const struct names_file *file, const stru
 {
 	static struct candidate candidates[2]; /* the process has one thread */
 	struct candidate *best = NULL, *next = &candidates[0];
-	size_t first, n = elf_symbols_find(&file->symbols, address, code->start, &first);
+	size_t first = 0, n = elf_symbols_find(&file->symbols, address, code->start, &first);
+	const struct elf_function *functions = file->symbols.functions.items + first;
+	bool is_sized = false;
 
-	if (n && is_beyond(file, first, n, address))
+	for (size_t i = 0; i < n; i++)
+		is_sized |= elf_function_has(&functions[i], address);
+	if (n && !is_sized && is_behind_unsized(file, functions, address))
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		if (!candidate_read(file, first + i, address, next) || (best && !candidate_is_better(next, best)))
+		/* A function without a size that begins where another one does may be an empty one. */
+		if (is_sized && !elf_function_has(&functions[i], address))
+			continue;
+		if (!candidate_read(file, first + i, next) || (best && !candidate_is_better(next, best)))
 			continue;
 		best = next;
 		next = best == &candidates[0] ? &candidates[1] : &candidates[0];

@@ -7,7 +7,7 @@
 #define FULL_AT(room) ((room) / 2) /* so that a search is short */
 
 /* Place of an address, or where it would be. */
-static size_t place_find(const struct memo_name *names, size_t room, uint64_t address)
+static size_t memo_place_find(const struct memo_name *names, size_t room, uint64_t address)
 {
 	size_t i = (size_t)((address * 0x9e3779b97f4a7c15ull) >> 32) & (room - 1);
 
@@ -22,7 +22,7 @@ const struct memo_name *names_memo_find(const struct names_memo *memo, uint64_t 
 
 	if (!memo->room)
 		return NULL;
-	name = &memo->names[place_find(memo->names, memo->room, address)];
+	name = &memo->names[memo_place_find(memo->names, memo->room, address)];
 	return name->address ? name : NULL;
 }
 
@@ -38,7 +38,7 @@ static bool memo_grow(struct names_memo *memo)
 		return false;
 	for (size_t i = 0; i < memo->room; i++)
 		if (memo->names[i].address)
-			names[place_find(names, room, memo->names[i].address)] = memo->names[i];
+			names[memo_place_find(names, room, memo->names[i].address)] = memo->names[i];
 	free(memo->names);
 	memo->names = names;
 	memo->room = room;
@@ -46,7 +46,7 @@ static bool memo_grow(struct names_memo *memo)
 }
 
 /* Return: false without memory */
-static bool text_add(struct names_memo *memo, const char *text, uint32_t *ret_place)
+static bool memo_text_add(struct names_memo *memo, const char *text, uint32_t *ret_place)
 {
 	*ret_place = (uint32_t)memo->texts.n;
 	return buf_append(&memo->texts, text, strlen(text) + 1) == 0;
@@ -60,10 +60,10 @@ const struct memo_name *names_memo_add(struct names_memo *memo, const struct mem
 
 	if (memo->n == NAMES_MEMO_MAX || memo->texts.n + n_text > NAMES_MEMO_TEXT_BYTES_MAX)
 		names_memo_done(memo);
-	if (!memo_grow(memo) || !text_add(memo, symbol, &entry.symbol) || !text_add(memo, file, &entry.file))
+	if (!memo_grow(memo) || !memo_text_add(memo, symbol, &entry.symbol) || !memo_text_add(memo, file, &entry.file))
 		return NULL;
 	memo->n++;
-	memo->names[place_find(memo->names, memo->room, entry.address)] = entry;
+	memo->names[memo_place_find(memo->names, memo->room, entry.address)] = entry;
 	return names_memo_find(memo, entry.address);
 }
 

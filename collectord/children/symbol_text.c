@@ -101,7 +101,7 @@ static void suffixes_strip(char *name)
 }
 
 /* Whether the byte continues a character of UTF-8. */
-static bool is_inside(char byte)
+static bool is_in_character(char byte)
 {
 	return ((uint8_t)byte & 0xc0) == 0x80;
 }
@@ -112,7 +112,7 @@ static void text_write(char *from, char *text)
 
 	if (n >= SYMBOL_TEXT_BYTES) {
 		n = SYMBOL_TEXT_BYTES - sizeof(CUT_MARK);
-		while (n && is_inside(from[n]))
+		while (n && is_in_character(from[n]))
 			n--;
 		memcpy(from + n, CUT_MARK, sizeof(CUT_MARK));
 	}

@@ -372,8 +372,10 @@ static void call_drained(struct call *call, void *data)
 	(void)call;
 	if (t->state == TRACE_FINISHING)
 		summary_send(t, 0);
-	else if (t->state == TRACE_RUNNING)
+	else if (t->state == TRACE_RUNNING) {
 		(void)seconds_send(t);
+		trace_held_send(t, /* is_forced= */ false);
+	}
 }
 
 /* ---- the start ---- */

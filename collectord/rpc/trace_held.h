@@ -12,6 +12,7 @@
 #include "bpf/record.h"
 #include "events/event.h"
 
+#define TRACE_HELD_SLOW 4096 /* events of one call that wait for its client alone; beyond, new ones are lost */
 #define TRACE_HELD_MAX 65536 /* events of one call; beyond, the oldest go out without the names of their frames */
 
 struct trace_held_event {

@@ -198,7 +198,7 @@ void trace_held_send(struct trace *t, bool is_forced)
 {
 	const struct event *event;
 
-	while ((event = trace_held_next(&t->held, is_forced))) {
+	while (t->call && (is_forced || call_can_reply(t->call)) && (event = trace_held_next(&t->held, is_forced))) {
 		event_send(t, event);
 		trace_held_drop(&t->held);
 	}
@@ -216,7 +216,8 @@ static void event_add(struct trace *t, const struct event *event)
 
 	if (!t->wants_stacks)
 		told.stack = NULL;
-	if (!trace_held_needs(&t->held, &told)) {
+	if (!trace_held_needs(&t->held, &told) &&
+	    (call_can_reply(t->call) || trace_held_count(&t->held) >= TRACE_HELD_SLOW)) {
 		event_send(t, &told);
 		return;
 	}

@@ -29,7 +29,7 @@ struct names_answer {
 
 void names_begin(struct names *names)
 {
-	*names = (struct names){ .debug_fd = -1 };
+	*names = (struct names){ .debug = { .fd = -1 } };
 }
 
 void names_forget(struct names *names)
@@ -47,7 +47,8 @@ void names_forget(struct names *names)
 	free(names->buckets);
 	ARRAY_DONE(&names->wanted);
 	ARRAY_DONE(&names->asked);
-	closep(&names->debug_fd);
+	ARRAY_DONE(&names->poor);
+	closep(&names->debug.fd);
 }
 
 static struct name **name_bucket(struct names *names, uint64_t at)
@@ -127,6 +128,7 @@ static char *text_take(const char *text)
 	return copy;
 }
 
+/* Of a debug file the address is known, and is the file's own. */
 static void name_take(struct name *name, const struct parser_name *told, const char *texts, bool is_debug)
 {
 	if (!is_debug)
@@ -143,12 +145,62 @@ static void name_take(struct name *name, const struct parser_name *told, const c
 	}
 }
 
+/* A file that tells no more than this may have a separate file that does. Nothing of it is read here. */
+static void debug_seek(struct stack_file *file, const struct parser_names *head)
+{
+	struct names *names = &file->names;
+
+	if (names->is_debug_sought || (head->has_symbols && head->has_lines) || !head->n_build_id)
+		return;
+	names->is_debug_sought = true;
+	names->n_build_id = head->n_build_id;
+	memcpy(names->build_id, head->build_id, sizeof(names->build_id));
+	if (debug_files_open_build_id(stack_files_proc_fd(file->files), head->build_id, head->n_build_id,
+				      &names->debug) < 0 &&
+	    (!head->debug_link[0] || debug_files_open_link(stack_files_proc_fd(file->files), file->path,
+							   head->debug_link, &names->debug) < 0))
+		names->debug.fd = -1;
+}
+
+static bool is_same_build(const struct names *names, const struct parser_names *head)
+{
+	return head->n_build_id == names->n_build_id && memcmp(head->build_id, names->build_id, head->n_build_id) == 0;
+}
+
+/* What is known of the names that were asked for, and which of them the debug file is asked for, too. */
+static void names_take(struct stack_file *file, const struct names_answer *answer)
+{
+	struct names *names = &file->names;
+
+	if (!names->is_debug_asked)
+		debug_seek(file, answer->head);
+	else if (!is_same_build(names, answer->head))
+		closep(&names->debug.fd);
+	for (uint32_t i = 0; i < answer->head->n; i++) {
+		struct name *name = names->asked.items[i];
+
+		if (!names->is_debug_asked || names->debug.fd >= 0)
+			name_take(name, &answer->names[i], answer->texts, names->is_debug_asked);
+		if (!names->is_debug_asked && names->debug.fd >= 0 && name->address &&
+		    (!name->symbol || name->is_exported || !name->line) && ARRAY_PUSH(&names->poor, name) == 0)
+			names->asked.items[i] = NULL;
+	}
+}
+
 static void names_ask_again(struct names *names, size_t from)
 {
 	for (size_t i = from; i < names->asked.n; i++) {
-		names->asked.items[i]->state = NAME_WANTED;
-		if (ARRAY_PUSH(&names->wanted, names->asked.items[i]) < 0)
-			name_settle(names, names->asked.items[i]);
+		struct name *name = names->asked.items[i];
+		int r;
+
+		if (names->is_debug_asked) {
+			r = ARRAY_PUSH(&names->poor, name);
+		} else {
+			name->state = NAME_WANTED;
+			r = ARRAY_PUSH(&names->wanted, name);
+		}
+		if (r < 0)
+			name_settle(names, name);
 	}
 	names->asked.n = from;
 }
@@ -162,12 +214,12 @@ static void on_names(int r, const void *bytes, size_t n, void *data)
 
 	names->is_asking = false;
 	if (r == 0 && names_answer_read(names, bytes, n, &answer)) {
-		for (uint32_t i = 0; i < answer.head->n; i++)
-			name_take(names->asked.items[i], &answer.names[i], answer.texts, names->is_second);
 		names_ask_again(names, answer.head->n);
+		names_take(file, &answer);
 	}
 	for (size_t i = 0; i < names->asked.n; i++)
-		name_settle(names, names->asked.items[i]);
+		if (names->asked.items[i])
+			name_settle(names, names->asked.items[i]);
 	names->asked.n = 0;
 	stack_file_asked(file);
 	ask->told(file, ask->data);
@@ -176,29 +228,41 @@ static void on_names(int r, const void *bytes, size_t n, void *data)
 
 /* ---- the question ---- */
 
+static void question_fill(const struct stack_file *file, struct parser_names_question *question)
+{
+	const struct names *names = &file->names;
+	const struct file_identity *id = names->is_debug_asked ? &names->debug.id : &file->id;
+
+	*question = (struct parser_names_question){
+		.kind = PARSER_ASK_NAMES,
+		.n = (uint32_t)names->asked.n,
+		.file_bytes = names->is_debug_asked ? id->bytes : file->n_bytes,
+		.device = id->device,
+		.inode = id->inode,
+		.change_ns = (uint64_t)id->change_s * NSEC_PER_SEC + id->change_ns,
+		.is_address = names->is_debug_asked,
+	};
+	for (size_t i = 0; i < names->asked.n; i++)
+		question->at[i] = names->is_debug_asked ? names->asked.items[i]->address : names->asked.items[i]->at;
+}
+
+/* The debug file is root's: so is the parser process that reads it. */
 static int names_ask_send(struct stack_file *file, names_told_func told, void *data)
 {
 	struct names *names = &file->names;
-	struct parser_names_question question = { .kind = PARSER_ASK_NAMES,
-						  .file_bytes = file->n_bytes,
-						  .device = file->id.device,
-						  .inode = file->id.inode,
-						  .change_ns = (uint64_t)file->id.change_s * NSEC_PER_SEC +
-							       file->id.change_ns };
+	struct parser_names_question question;
 	CLEANUP(freep) struct names_ask *ask = calloc(1, sizeof(*ask));
-	CLEANUP(closep) int fd = stack_file_open(file);
-	int r;
+	CLEANUP(closep) int own_fd = names->is_debug_asked ? -1 : stack_file_open(file);
+	int fd = names->is_debug_asked ? names->debug.fd : own_fd, r;
 
 	if (!ask)
 		return -ENOMEM;
 	if (fd < 0)
 		return fd;
 	*ask = (struct names_ask){ stack_file_ref(file), told, data };
-	question.n = (uint32_t)names->asked.n;
-	for (size_t i = 0; i < names->asked.n; i++)
-		question.at[i] = names->asked.items[i]->at;
-	r = child_ask(stack_files_namer(file->files), &question, sizeof(question), fd, file->owner, NAMES_LIMIT_NS,
-		      on_names, ask);
+	question_fill(file, &question);
+	r = child_ask(stack_files_namer(file->files), &question, sizeof(question), fd,
+		      names->is_debug_asked ? 0 : file->owner, NAMES_LIMIT_NS, on_names, ask);
 	if (r < 0) {
 		stack_file_unref(file);
 		return r;
@@ -208,20 +272,35 @@ static int names_ask_send(struct stack_file *file, names_told_func told, void *d
 	return 0;
 }
 
+/* The next names to ask for: first those that the debug file is asked for. */
+static void asked_take(struct names *names)
+{
+	names->is_debug_asked = names->poor.n > 0;
+	while (names->is_debug_asked && names->poor.n && names->asked.n < PARSER_NAMES_MAX &&
+	       ARRAY_PUSH(&names->asked, names->poor.items[names->poor.n - 1]) == 0)
+		names->poor.n--;
+	while (!names->is_debug_asked && names->wanted.n && names->asked.n < PARSER_NAMES_MAX &&
+	       ARRAY_PUSH(&names->asked, names->wanted.items[names->wanted.n - 1]) == 0)
+		names->wanted.items[--names->wanted.n]->state = NAME_ASKED;
+}
+
+bool names_are_wanted(const struct names *names)
+{
+	return names->wanted.n || names->poor.n;
+}
+
 void names_pump(struct stack_file *file, names_told_func told, void *data)
 {
 	struct names *names = &file->names;
 	int r;
 
-	if (names->is_asking || !names->wanted.n)
+	if (names->is_asking || !names_are_wanted(names))
 		return;
-	while (names->wanted.n && names->asked.n < PARSER_NAMES_MAX &&
-	       ARRAY_PUSH(&names->asked, names->wanted.items[names->wanted.n - 1]) == 0)
-		names->wanted.items[--names->wanted.n]->state = NAME_ASKED;
+	asked_take(names);
 	r = names_ask_send(file, told, data);
 	if (r == 0)
 		return;
-	if (r == -ENOBUFS || r == -ENOMEM) { /* sent with the next one, or a second later */
+	if (r == -ENOBUFS || r == -ENOMEM) { /* sent with the next one, or a moment later */
 		names_ask_again(names, 0);
 		return;
 	}

@@ -10,10 +10,12 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "stacks/debug_files.h"
 
 struct stack_file;
 
 #define NAMES_BUCKETS 1024
+#define NAMES_BUILD_ID_BYTES 20
 #define NAMES_OF_FILE_MAX 65536
 
 enum name_state {
@@ -42,12 +44,13 @@ struct names {
 	size_t n_unknown; /* not NAME_KNOWN */
 	ARRAY(struct name *) wanted;
 	ARRAY(struct name *) asked; /* of the question in progress */
+	ARRAY(struct name *) poor;  /* that the debug file may know better */
 	bool is_asking;
 	bool is_debug_sought;
-	bool is_second; /* the question in progress is to the debug file */
-	int debug_fd; /* the separate debug file, to be handed to the parser; -1: none */
-	uint64_t debug_bytes;
-	uint64_t debug_device, debug_inode, debug_change_ns;
+	bool is_debug_asked;	 /* the question in progress is about the debug file */
+	struct debug_file debug; /* a separate file of root's with more names; fd -1: none */
+	uint8_t build_id[NAMES_BUILD_ID_BYTES]; /* of the file, and so of its debug file */
+	uint8_t n_build_id;
 };
 
 typedef void (*names_told_func)(struct stack_file *file, void *data);
@@ -60,5 +63,7 @@ typedef void (*names_told_func)(struct stack_file *file, void *data);
 struct name *name_want(struct stack_file *file, uint64_t at);
 /** names_pump() - send what is wanted. @told: called later, on the loop: some names of this file are known now */
 void names_pump(struct stack_file *file, names_told_func told, void *data);
+/** names_are_wanted() - whether names_pump() has something to send */
+bool names_are_wanted(const struct names *names);
 void names_begin(struct names *names);
 void names_forget(struct names *names);

@@ -102,20 +102,20 @@ static struct stacked *stacked_find(struct process_stacks *p, uint32_t tgid, uin
 	return NULL;
 }
 
-static struct stacked *stacked_take(struct process_stacks *p, const struct stack_record *record)
+static struct stacked *stacked_take(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
 {
-	struct stacked *process = stacked_find(p, record->tgid, record->exec_gen);
+	struct stacked *process = stacked_find(p, tgid, exec_gen);
 
 	if (process)
 		return process;
 	process = calloc(1, sizeof(*process));
 	if (!process)
 		return NULL;
-	process->tgid = record->tgid;
-	process->exec_gen = record->exec_gen;
-	process->uid = record->uid;
-	process->next = p->buckets[record->tgid % PROCESS_BUCKETS];
-	p->buckets[record->tgid % PROCESS_BUCKETS] = process;
+	process->tgid = tgid;
+	process->exec_gen = exec_gen;
+	process->uid = uid;
+	process->next = p->buckets[tgid % PROCESS_BUCKETS];
+	p->buckets[tgid % PROCESS_BUCKETS] = process;
 	return process;
 }
 
@@ -168,6 +168,14 @@ static struct process_maps *maps_for(struct process_stacks *p, struct stacked *p
 	return maps_hold(process->maps[0], record) ? process->maps[0] : NULL;
 }
 
+void process_stacks_look(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
+{
+	struct stacked *process = stacked_take(p, tgid, exec_gen, uid);
+
+	if (process)
+		maps_read(p, process);
+}
+
 /* ---- stacks ---- */
 
 static size_t stacks_of_user(const struct process_stacks *p, uint32_t uid)
@@ -194,7 +202,7 @@ static bool stacks_have_room(struct process_stacks *p, uint32_t uid)
 struct stack *process_stacks_note(struct process_stacks *p, const struct stack_record *record,
 				  struct process_maps **ret_maps)
 {
-	struct stacked *process = stacked_take(p, record);
+	struct stacked *process = stacked_take(p, record->tgid, record->exec_gen, record->uid);
 	struct process_maps *maps;
 	struct stack *stack;
 

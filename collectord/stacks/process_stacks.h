@@ -30,6 +30,11 @@ void process_stacks_free(struct process_stacks *processes);
  */
 struct stack *process_stacks_note(struct process_stacks *processes, const struct stack_record *record,
 				  struct process_maps **ret_maps);
+/**
+ * process_stacks_look() - read the mappings of a process that is about to make calls: it may end before its first stack
+ * was read
+ */
+void process_stacks_look(struct process_stacks *processes, uint32_t tgid, uint32_t exec_gen, uint32_t uid);
 /** process_stacks_find() - Return: a reference to the stack of a call; NULL: none */
 struct stack *process_stacks_find(struct process_stacks *processes, const struct call_record *call);
 /** process_stacks_gone() - the process ended, or executes another program */

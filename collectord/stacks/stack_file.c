@@ -125,6 +125,11 @@ struct probe_set *stack_files_probes(const struct stack_files *files)
 	return files->probes;
 }
 
+int stack_files_proc_fd(const struct stack_files *files)
+{
+	return files->proc_fd;
+}
+
 struct rules_table *stack_files_rules(struct stack_files *files)
 {
 	return &files->rules;
@@ -323,7 +328,7 @@ void stack_files_pump(struct stack_files *files, stack_files_told_func told, voi
 
 		rules_pump(file, told, data);
 		names_pump(file, told, data);
-		if (file->rules.pages.n || file->names.wanted.n)
+		if (file->rules.pages.n || names_are_wanted(&file->names))
 			continue;
 		file->is_dirty = false;
 		ARRAY_REMOVE_SWAP(&files->dirty, i);

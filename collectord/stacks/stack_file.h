@@ -59,6 +59,8 @@ void stack_files_free(struct stack_files *files);
 struct child *stack_files_parser(const struct stack_files *files);
 struct child *stack_files_namer(const struct stack_files *files);
 struct probe_set *stack_files_probes(const struct stack_files *files);
+/** stack_files_proc_fd() - handle of /proc */
+int stack_files_proc_fd(const struct stack_files *files);
 struct rules_table *stack_files_rules(struct stack_files *files);
 
 /* A mapping whose file is looked for. */

@@ -167,6 +167,11 @@ struct stack *stacks_find(struct stacks *s, const struct call_record *call)
 	return process_stacks_find(s->processes, call);
 }
 
+void stacks_look(struct stacks *s, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
+{
+	process_stacks_look(s->processes, tgid, exec_gen, uid);
+}
+
 void stacks_exec(struct stacks *s, uint32_t tgid)
 {
 	process_stacks_gone(s->processes, tgid);

@@ -18,7 +18,7 @@ enum profile_field {
 	PROFILE_SAMPLE = 2,
 	PROFILE_MAPPING = 3,
 	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
+	PROFILE_FUNC = 5,
 	PROFILE_STRING_TABLE = 6,
 	PROFILE_TIME_NANOS = 9,
 	PROFILE_DURATION_NANOS = 10,
@@ -37,8 +37,8 @@ enum mapping_field {
 	MAPPING_HAS_INLINE_FRAMES = 10
 };
 enum location_field { LOCATION_ID = 1, LOCATION_MAPPING_ID = 2, LOCATION_LINE = 4 };
-enum line_field { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
-enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4 };
+enum line_field { LINE_FUNC = 1, LINE_LINE = 2 };
+enum function_field { FUNC_ID = 1, FUNC_NAME = 2, FUNC_SYSTEM_NAME = 3, FUNC_FILENAME = 4 };
 
 /* Texts of the profile keep their index; those that only this format has come after them. */
 struct pprof {
@@ -187,17 +187,17 @@ static void locations_append(struct pprof *p)
 		const struct flame_entry *frame = &flame->frames.items[i];
 		uint64_t name = function_name(p, frame);
 
-		number_field(&p->line, LINE_FUNCTION_ID, i + 1);
+		number_field(&p->line, LINE_FUNC, i + 1);
 		number_field(&p->line, LINE_LINE, frame->line);
 		number_field(&p->part, LOCATION_ID, i + 1);
 		number_field(&p->part, LOCATION_MAPPING_ID, mapping_id(p, frame));
 		message_field(&p->part, LOCATION_LINE, &p->line);
 		message_field(&p->body, PROFILE_LOCATION, &p->part);
-		number_field(&p->part, FUNCTION_ID, i + 1);
-		number_field(&p->part, FUNCTION_NAME, name);
-		number_field(&p->part, FUNCTION_SYSTEM_NAME, name);
-		number_field(&p->part, FUNCTION_FILENAME, frame->file);
-		message_field(&p->body, PROFILE_FUNCTION, &p->part);
+		number_field(&p->part, FUNC_ID, i + 1);
+		number_field(&p->part, FUNC_NAME, name);
+		number_field(&p->part, FUNC_SYSTEM_NAME, name);
+		number_field(&p->part, FUNC_FILENAME, frame->file);
+		message_field(&p->body, PROFILE_FUNC, &p->part);
 	}
 	mappings_append(p);
 }

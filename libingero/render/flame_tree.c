@@ -9,7 +9,7 @@ void flame_tree_done(struct flame_tree *tree)
 	ARRAY_DONE(&tree->nodes);
 }
 
-static int stack_compare(const void *a, const void *b, void *data)
+static int flame_stack_compare(const void *a, const void *b, void *data)
 {
 	const struct flame *flame = data;
 	const struct flame_stack *x = &flame->stacks.items[*(const uint32_t *)a],
@@ -148,7 +148,7 @@ int flame_tree_build(const struct flame *flame, size_t value, size_t before, str
 	for (size_t i = 0; i < flame->stacks.n; i++)
 		order[i] = (uint32_t)i;
 	if (flame->stacks.n)
-		qsort_r(order, flame->stacks.n, sizeof(*order), stack_compare, (void *)(uintptr_t)flame);
+		qsort_r(order, flame->stacks.n, sizeof(*order), flame_stack_compare, (void *)(uintptr_t)flame);
 	r = stacks_insert(flame, order, value, before, &tree);
 	if (r == 0)
 		r = nodes_arrange(flame, &tree);

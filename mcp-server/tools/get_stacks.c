@@ -86,8 +86,10 @@ static void stack_write(struct writer *w, const struct stack_site *site)
 		frames_place_write(w, &site->place);
 	count_write(w, "count", site->count);
 	count_write(w, "total_ns", site->total_ns);
-	count_write(w, "p99_ns", site->p99_ns);
-	count_write(w, "max_ns", site->max_ns);
+	if (site->count) {
+		count_write(w, "p99_ns", site->p99_ns);
+		count_write(w, "max_ns", site->max_ns);
+	}
 	count_write(w, "bytes", site->bytes);
 	count_write(w, "errors", site->errors);
 	if (row->blame_ns) {

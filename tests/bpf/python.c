@@ -102,6 +102,40 @@ static uint32_t code_line(const struct code *code, uint64_t instruction)
 	return instruction < code->end ? line : 0;
 }
 
+/*
+ * What places the frames among the native ones: addresses on the stack that ascend, one for each run of frames. Of 3.10
+ * each frame is a run; from 3.12 on each run ends with an entry. The outermost one may be elsewhere.
+ */
+static void runs_check(const struct stack_record *r)
+{
+	size_t n_entries = 0, k = 0;
+	uint64_t last = 0;
+
+	CHECK("no runs", r->n_runs == 0 || r->python_minor == 10 || r->python_minor == 11);
+	if (r->python_minor == 10)
+		CHECK_INT_EQ("3.10", r->n_runs, r->n_python < STACK_RUNS_MAX ? r->n_python : STACK_RUNS_MAX);
+	if (r->python_minor == 11)
+		CHECK("3.11", r->n_runs && r->runs[0].frame == r->python[0].frame);
+	for (size_t i = 0; i < r->n_runs; i++) {
+		CHECK("ascends", r->runs[i].at > last);
+		last = r->runs[i].at;
+		while (k < r->n_python && r->python[k].frame != r->runs[i].frame)
+			k++;
+	}
+	CHECK("frames of runs in their order", !r->n_runs || k < r->n_python || r->python_end == STACK_END_DEPTH);
+	for (size_t i = 0; i + 1 < r->n_python; i++) {
+		n_entries += !r->python[i].code;
+		if (!r->python[i].code && r->python[i + 1].code)
+			CHECK("ascends", r->python[i].frame > last);
+		if (!r->python[i].code)
+			last = r->python[i].frame;
+	}
+	if (r->python_minor >= 12 && r->python_end == STACK_END_COMPLETE)
+		CHECK_INT_EQ("ends with an entry", r->python[r->n_python - 1].code, 0);
+	else if (r->python_minor < 12)
+		CHECK_INT_EQ("no entries", n_entries, 0);
+}
+
 static void stack_take(const struct stack_record *record)
 {
 	struct seen_stack *stack;
@@ -109,6 +143,7 @@ static void stack_take(const struct stack_record *record)
 	CHECK("number", record->ip < STACKS_MAX);
 	if (record->ip >= STACKS_MAX || record->tgid != run.tgid)
 		return;
+	runs_check(record);
 	stack = &run.stacks[record->ip];
 	stack->record = malloc(sizeof(*record));
 	memcpy(stack->record, record, sizeof(*record));

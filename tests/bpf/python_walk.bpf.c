@@ -13,7 +13,17 @@ struct {
 	__type(value, struct stack_scratch);
 } walk_scratch SEC(".maps");
 
-/* Sends the frames of the current thread. ctx: number of the stack, exec generation. Return: 0, or 1: no room */
+/* As the walk of native frames leaves it: some of the stack was read. */
+static __always_inline void stack_read(struct stack_scratch *s, __u64 sp)
+{
+	s->record.sp = sp;
+	s->walk.n_filled = bpf_probe_read_user(s->memory, STACK_READ_MAX, (void *)sp) ? 0 : STACK_READ_MAX;
+}
+
+/*
+ * Sends the frames of the current thread. ctx: number of the stack, exec generation, stack pointer.
+ * Return: 0, or 1: no room
+ */
 SEC("raw_tp")
 int python_take(__u64 *ctx)
 {
@@ -29,6 +39,7 @@ int python_take(__u64 *ctx)
 	s->record.exec_gen = exec_gen;
 	s->record.type = RECORD_STACK;
 	s->record.ip = number;
+	stack_read(s, ctx[2]);
 	python_walk(s);
 	s->record.id = s->python_hash;
 	if (python_codes_send(s))

@@ -9,6 +9,8 @@
 #include "events/op.h"
 #include "figures/tick.h"
 #include "archive/codec/codec.h"
+#include "archive/codec/stack_frames.h"
+#include "events/stack.h"
 #include "tests/support/check.h"
 
 static uint64_t world_now_ns(void *data)
@@ -54,6 +56,9 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 void store_world_done(struct store_world *world)
 {
+	for (int i = 0; i < 2 * WORLD_STACKS; i++)
+		world->stacks[i / WORLD_STACKS][i % WORLD_STACKS] =
+			stack_unref(world->stacks[i / WORLD_STACKS][i % WORLD_STACKS]);
 	(void)nftw(world->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -107,6 +112,58 @@ static void call_fill(uint32_t i, struct call_record *ret)
 	ret->blame_ns[BLAME_DEVICE] = i % 4 ? raw_ns / 5 : 0;
 }
 
+/* ---- stacks ---- */
+
+/* Stack of call number i, among those of its owner; WORLD_STACKS: none. */
+static uint32_t stack_of(uint32_t i)
+{
+	return i % 11 < 9 ? i / 3 % WORLD_STACKS : WORLD_STACKS;
+}
+
+/* Frames of a stack: one of its own, and others that it shares. */
+static size_t frames_fill(uint32_t owner, uint32_t k, struct stack_frame frames[WORLD_STACKS + 3], char leaf[16])
+{
+	static const char *const shared[] = { "f1+0x1", "f2+0x2", "f3+0x3", "f4+0x4", "f5+0x5", "f6+0x6", "f7+0x7" };
+	size_t n = 3 + k;
+
+	(void)snprintf(leaf, 16, "leaf%u", k);
+	for (size_t i = 0; i < n; i++)
+		frames[i] = (struct stack_frame){ .ip = 0x7f0000000000 + i * 0x12345 + k + owner,
+						  .symbol = i ? shared[i - 1] : leaf,
+						  .qualname = "",
+						  .file = i % 2 ? "a.c" : "",
+						  .module = "/lib/liba.so",
+						  .line = (uint32_t)i };
+	return n;
+}
+
+static struct stack *world_stack_of(struct store_world *world, uint32_t i, uint32_t uid)
+{
+	uint32_t k = world->has_stacks ? stack_of(i) : WORLD_STACKS;
+
+	if (k == WORLD_STACKS)
+		return NULL;
+	if (!world->stacks[uid - 1000][k])
+		world->stacks[uid - 1000][k] = stack_new(uid);
+	return world->stacks[uid - 1000][k];
+}
+
+static void stacks_name(struct store_world *world, struct store *store)
+{
+	for (uint32_t i = 0; i < 2 * WORLD_STACKS; i++) {
+		struct stack *stack = world->stacks[i / WORLD_STACKS][i % WORLD_STACKS];
+		struct stack_frame frames[WORLD_STACKS + 3];
+		char leaf[16];
+		size_t n;
+
+		if (!stack || stack->is_ready)
+			continue;
+		n = frames_fill(i / WORLD_STACKS, i % WORLD_STACKS, frames, leaf);
+		CHECK_INT_EQ("named", stack_name(stack, frames, n, true, ""), 0);
+		store_stack(store, stack);
+	}
+}
+
 void store_world_calls(struct store_world *world, struct store *store, uint32_t n)
 {
 	for (uint32_t end = world->n_calls + n; world->n_calls < end; world->n_calls++) {
@@ -120,6 +177,7 @@ void store_world_calls(struct store_world *world, struct store *store, uint32_t 
 		identity_fill(process_of(world->n_calls), &process.identity);
 		call_fill(world->n_calls, &call);
 		event.op = op_get(call.op);
+		event.stack = world_stack_of(world, world->n_calls, call.uid);
 		world->now_ns = call.start_ns + WORLD_GAP_NS;
 		store_call(store, &event);
 	}
@@ -155,6 +213,7 @@ void store_world_tick(struct store_world *world, struct store *store)
 	struct tick tick = { .from_ns = world->ticked_ns, .to_ns = world->now_ns };
 	struct process processes[WORLD_PROCESSES] = { 0 };
 
+	stacks_name(world, store);
 	tick_fill(world, processes, &tick);
 	store_tick(store, &tick);
 	tick_done(&tick);
@@ -193,7 +252,8 @@ struct reading {
 	sqlite3 *db;
 	uint8_t *seen; /* how often each call was found */
 	uint32_t n;
-	uint32_t uid; /* owner of the row that is read */
+	uint32_t uid;	       /* owner of the row that is read */
+	uint32_t right[64][3]; /* stacks that were found to be right, with their owner and the owner's number of each */
 	struct store_books *books;
 };
 
@@ -206,6 +266,64 @@ static uint32_t process_by_row(struct reading *reading, uint32_t row)
 		return UINT32_MAX;
 	(void)sqlite3_bind_int64(s, 1, row);
 	return sqlite3_step(s) == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : UINT32_MAX;
+}
+
+static bool frame_is(sqlite3 *db, const struct stored_frame *stored, uint32_t uid, const struct stack_frame *want)
+{
+	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
+
+	return sqlite3_prepare_v2(db, "SELECT symbol, file, module, line, uid FROM frame WHERE id = ?1", -1, &s,
+				  NULL) == SQLITE_OK &&
+	       sqlite3_bind_int64(s, 1, stored->id) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW &&
+	       strcmp((const char *)sqlite3_column_text(s, 0), want->symbol) == 0 &&
+	       strcmp((const char *)sqlite3_column_text(s, 1), want->file) == 0 &&
+	       strcmp((const char *)sqlite3_column_text(s, 2), want->module) == 0 &&
+	       sqlite3_column_int64(s, 3) == want->line && sqlite3_column_int64(s, 4) == uid && stored->ip == want->ip;
+}
+
+/* Whether a row of table stack has these frames. */
+static bool stack_is(struct reading *reading, sqlite3_stmt *row, uint32_t k)
+{
+	struct stored_frame stored[STORED_FRAMES_MAX];
+	struct stack_frame want[WORLD_STACKS + 3];
+	char leaf[16];
+	uint32_t uid = (uint32_t)sqlite3_column_int64(row, 0);
+	size_t n = k < WORLD_STACKS ? frames_fill(uid - 1000, k, want, leaf) : 0;
+
+	if (uid != reading->uid || !n ||
+	    stack_frames_decode(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1),
+				(uint32_t)sqlite3_column_int64(row, 2), stored) != (ssize_t)n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!frame_is(reading->db, &stored[i], uid, &want[i]))
+			return false;
+	return true;
+}
+
+static void stack_book(struct reading *reading, uint32_t i, uint32_t stack)
+{
+	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
+	uint32_t *right = reading->right[stack % 64], k = stack_of(i);
+	bool has_row = stack && right[0] == stack;
+
+	if (has_row && right[1] == k && right[2] == reading->uid) {
+		reading->books->n_stacks++;
+		return;
+	}
+	if (stack && sqlite3_prepare_v2(reading->db, "SELECT uid, frames, crc FROM stack WHERE id = ?1", -1, &s,
+					NULL) == SQLITE_OK) {
+		(void)sqlite3_bind_int64(s, 1, stack);
+		has_row = sqlite3_step(s) == SQLITE_ROW;
+	}
+	reading->books->n_stacks += has_row;
+	reading->books->n_stacks_none += !has_row && k < WORLD_STACKS;
+	if (has_row && stack_is(reading, s, k)) {
+		right[0] = stack;
+		right[1] = k;
+		right[2] = reading->uid;
+	} else {
+		reading->books->n_wrong += has_row;
+	}
 }
 
 static int event_book(const struct stored_event *e, void *data)
@@ -233,6 +351,7 @@ static int event_book(const struct stored_event *e, void *data)
 	    (last_process != UINT32_MAX && last_process != process_of((uint32_t)i)))
 		reading->books->n_wrong++;
 	reading->books->n_nameless += last_process == UINT32_MAX;
+	stack_book(reading, (uint32_t)i, e->stack);
 	return 0;
 }
 

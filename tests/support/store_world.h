@@ -12,6 +12,7 @@
 #include "archive/write/store.h"
 
 #define WORLD_PROCESSES 6
+#define WORLD_STACKS 5				      /* of each owner */
 #define WORLD_FIRST_NS (1000 * 1000000000ull)	      /* monotonic time at the start of a world */
 #define WORLD_UNIX_NS (1700000000ull * 1000000000ull) /* wall clock at that time */
 #define WORLD_GAP_NS 1000000ull			      /* time between two calls */
@@ -24,6 +25,8 @@ struct store_world {
 	uint64_t ticked_ns;
 	uint32_t n_calls; /* calls so far, numbered from 0 */
 	uint32_t n_ticked;
+	bool has_stacks;		       /* most calls have one, which is named with the next tick */
+	struct stack *stacks[2][WORLD_STACKS]; /* by owner; NULL: not seen yet */
 	struct store_clock clock;
 	struct store_options options;
 };
@@ -52,11 +55,13 @@ struct store_books {
 	uint32_t n_tails;
 	uint32_t n_missing;
 	uint32_t n_doubled;
-	uint32_t n_wrong;	/* calls with wrong contents or a wrong owner */
+	uint32_t n_wrong;	/* calls with wrong contents, a wrong owner, or frames of another stack */
 	uint32_t n_nameless;	/* calls whose process has no row */
 	uint32_t n_damaged;	/* rows whose checksum is wrong: a reader refuses them */
 	uint32_t first_missing; /* UINT32_MAX: none */
 	uint64_t n_counted[3];	/* calls in figures of each level */
+	uint32_t n_stacks;	/* calls whose stack has a row */
+	uint32_t n_stacks_none; /* calls that had a stack, and have none here */
 	uint32_t n_gaps;
 };
 void store_books_read(const char *path, uint32_t n, struct store_books *ret_books);

@@ -114,7 +114,8 @@ struct known_stack *known_stack_use(struct known_stacks *known, uint64_t number,
 		known->next_id += stack != NULL;
 		return stack;
 	}
-	if (stack->is_written && now_ns > stack->used_ns + STACK_IDLE_NS && known->next_id < UINT32_MAX) {
+	if (stack->is_written && (stack->is_lost || now_ns > stack->used_ns + STACK_IDLE_NS) &&
+	    known->next_id < UINT32_MAX) {
 		*stack = fresh;
 		known->n_waiting++;
 		known->next_id++;
@@ -132,8 +133,8 @@ void known_stack_written(struct known_stacks *known, struct known_stack *stack)
 
 void known_stack_lost(struct known_stacks *known, struct known_stack *stack)
 {
-	stack->used_ns = 0;
 	known_stack_written(known, stack);
+	stack->is_lost = true;
 }
 
 void known_stacks_forget(struct known_stacks *known)

@@ -27,6 +27,7 @@ struct known_stack {
 	uint32_t id;	  /* row of table stack */
 	bool is_guarded;  /* of a guarded process: has a row of its own, which the user may not read */
 	bool is_written;  /* the row was handed to the writer, or lost; false: the frames are not known yet */
+	bool is_lost;	  /* the row could not be handed over: its next call gets another number */
 };
 
 struct known_stacks {

@@ -112,7 +112,7 @@ void stack_debug_append(const Ingero__V1__Event *event, const Ingero__V1__Stack 
 
 		(void)snprintf(first, sizeof(first), DEBUG_FIRST "  [%zu] ", i);
 		used = text_append(out, style, first, style->columns);
-		stack_frame_append(stack->frames[i], /* has_native_mark= */ false, style, style->columns - used, out);
+		stack_frame_append(stack->frames[i], /* has_native_mark= */ true, style, style->columns - used, out);
 		(void)buf_append_text(out, "\n");
 	}
 	if (!stack->is_complete)

@@ -74,11 +74,13 @@ static void site_json_append(const struct stack_site *site, enum stack_by by, st
 	text_member_append(out, "process_name", site->most->process_name);
 	site_pids_append(site, out);
 	count_member_append(out, "processes", site->n_processes);
-	count_member_append(out, "stacks", site->n_rows);
+	count_member_append(out, "stacks", site->has_place ? site->n_rows : 0);
 	count_member_append(out, "count", site->count);
 	count_member_append(out, "total_ns", site->total_ns);
-	count_member_append(out, "p99_ns", site->p99_ns);
-	count_member_append(out, "max_ns", site->max_ns);
+	if (site->count) {
+		count_member_append(out, "p99_ns", site->p99_ns);
+		count_member_append(out, "max_ns", site->max_ns);
+	}
 	count_member_append(out, "bytes", site->bytes);
 	count_member_append(out, "errors", site->errors);
 	blame_json_append(&site->blame, out);

@@ -104,7 +104,7 @@ static void site_cells_add(const struct stack_question *q, const struct stack_si
 		table_add(t, TEXT_PLAIN, "%s%s", mark, units_ns(site->counted_ns, UNITS_TIGHT).text);
 	if (q->measure.kind != STACK_COUNT)
 		table_add(t, TEXT_PLAIN, "%s%s", mark, units_count(site->counted).text);
-	table_add(t, TEXT_PLAIN, "%s", units_ns(site->p99_ns, UNITS_TIGHT).text);
+	table_add(t, TEXT_PLAIN, "%s", site->count ? units_ns(site->p99_ns, UNITS_TIGHT).text : "-");
 	if (class != BLAME_VIEW_COUNT)
 		(void)buf_printf(
 			&blame, "%s %s", blame_view_label(class),

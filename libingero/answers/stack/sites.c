@@ -30,7 +30,7 @@ static int funcs_compare(const struct stack_place *a, const struct stack_place *
 }
 
 /* 0: the same site. */
-static int site_compare(const struct placed *a, const struct placed *b)
+static int stack_site_compare(const struct placed *a, const struct placed *b)
 {
 	int r = strcmp(a->row->op, b->row->op);
 
@@ -51,7 +51,7 @@ static int site_compare(const struct placed *a, const struct placed *b)
 static int placed_compare(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
-	int r = site_compare(x, y);
+	int r = stack_site_compare(x, y);
 
 	return r ? r : numbers_compare(x->row->pid, y->row->pid);
 }
@@ -99,7 +99,7 @@ static int p99_bound(const struct stack_site *site, uint64_t *ret_ns)
 	return 0;
 }
 
-static void row_add(struct stack_site *site, const Ingero__V1__StackRow *row, const struct stack_measure *measure)
+static void site_row_add(struct stack_site *site, const Ingero__V1__StackRow *row, const struct stack_measure *measure)
 {
 	struct blame_view blame = blame_view_of(row->blame_ns);
 
@@ -131,7 +131,7 @@ static int sites_group_add(struct stack_sites *sites, const struct placed *place
 	int r;
 
 	for (size_t i = 0; i < n; i++) {
-		row_add(&site, site.rows[i], measure);
+		site_row_add(&site, site.rows[i], measure);
 		site.n_processes += i == 0 || site.rows[i]->pid != last;
 		last = site.rows[i]->pid;
 	}
@@ -166,7 +166,7 @@ int stack_sites_build(const struct stack_rows *rows, enum stack_by by, const str
 		r = ARRAY_PUSH(&sites.order, placed[i].row);
 	for (size_t i = 0, n; i < rows->rows.n && r == 0; i += n) {
 		for (n = 1; by == STACK_BY_SITE && i + n < rows->rows.n; n++)
-			if (site_compare(&placed[i], &placed[i + n]) != 0)
+			if (stack_site_compare(&placed[i], &placed[i + n]) != 0)
 				break;
 		r = sites_group_add(&sites, &placed[i], i, n, measure);
 	}

@@ -36,6 +36,7 @@ static void live(struct store_world *world, const struct life *life, int acks, s
 {
 	struct store *store = store_world_open(world);
 
+	world->has_stacks = true;
 	for (int t = 0; t < life->ticks; t++) {
 		store_world_calls(world, store, CALLS);
 		world->now_ns = MAX(world->now_ns, world->ticked_ns + life->tick_ns);
@@ -193,6 +194,7 @@ static void full_once(const struct life *life)
 {
 	const uint32_t n_calls = (uint32_t)life->ticks * CALLS;
 	struct store_world world;
+	struct store_books books;
 	uint32_t opening, all;
 
 	store_world_init(&world);
@@ -218,6 +220,8 @@ static void full_once(const struct life *life)
 		CHECK(name, at <= opening || fault_vfs_is_hit());
 		fault_vfs_set(FAULT_NONE, 0);
 		books_hold(name, world.path, n_calls, n_calls);
+		store_books_read(world.path, n_calls, &books);
+		CHECK_INT_EQ(name, books.n_stacks_none, 0);
 		next_run(name, &world, life, n_calls);
 		store_world_done(&world);
 	}

@@ -11,6 +11,8 @@
 
 #include "base/cleanup.h"
 #include "archive/write/store.h"
+#include "events/op.h"
+#include "events/stack.h"
 #include "tests/support/check.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/store_world.h"
@@ -32,6 +34,7 @@ static void live_and_die(struct store_world *world)
 	if (pid == 0) {
 		struct store *store = store_world_open(world);
 
+		world->has_stacks = true;
 		for (int t = 0; t < TICKS; t++) {
 			store_world_calls(world, store, CALLS);
 			world->now_ns = MAX(world->now_ns, world->ticked_ns + TICK_NS);
@@ -111,6 +114,67 @@ static void one_page(uint32_t round)
 		name, store_world_sql(&world, "SELECT count(*) > 0 FROM gap WHERE reason IN ('damaged', 'set_aside')"),
 		after.n_missing > 0 || why[0] != '\0' || store_world_sql(&world, "SELECT count(*) FROM damaged") > 0);
 	store_world_done(&world);
+}
+
+/* Frames that no call of a world has, so that they take the first ids of an empty table. */
+static void odd_stack_put(struct store_world *world, struct store *store)
+{
+	struct process process = { .n_references = 1, .identity = { .tgid = 100, .uid = 1000, .start_boot_ns = 1000 } };
+	struct call_record call = { .start_ns = world->now_ns, .raw_ns = 1, .op = 3, .type = RECORD_CALL };
+	struct event event = { .call = &call, .process = &process, .op = op_get(3), .stack = stack_new(1000) };
+	struct stack_frame frames[20];
+	char symbols[ARRAY_SIZE(frames)][16];
+
+	call.args[0] = UINT32_MAX; /* no call of the world */
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		(void)snprintf(symbols[i], sizeof(symbols[i]), "odd%zu", i);
+		frames[i] = (struct stack_frame){
+			.ip = i + 1, .symbol = symbols[i], .qualname = "", .file = "", .module = ""
+		};
+	}
+	CHECK_INT_EQ("named", stack_name(event.stack, frames, ARRAY_SIZE(frames), true, ""), 0);
+	store_call(store, &event);
+	(void)stack_unref(event.stack);
+}
+
+/* Of a table of stacks every page is lost: calls have no stack then, never another's. */
+static void lost_stacks(void)
+{
+	static const char *const lost[] = { "frame", "stack", "sqlite_autoindex_frame_1", "stack_time" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lost); i++) {
+		struct store_world world;
+		struct store_books before, after;
+		struct store *store = NULL;
+		char sql[128], why[512] = "";
+		int64_t page = 1;
+
+		store_world_init(&world);
+		live_and_die(&world);
+		store_books_read(world.path, world.n_calls, &before);
+		CHECK(lost[i], before.n_stacks > world.n_calls / 2);
+		CHECK_INT_EQ(lost[i], before.n_wrong, 0);
+		(void)snprintf(sql, sizeof(sql), "SELECT max(pageno) FROM dbstat WHERE name = '%s'", lost[i]);
+		page = store_world_sql(&world, sql);
+		CHECK(lost[i], page > 1);
+		CHECK_INT_EQ(lost[i], overwrite(world.path, (uint32_t)page - 1, 7), 0);
+		CHECK_INT_EQ(lost[i], store_open(&world.options, why, sizeof(why), &store), 0);
+		if (store) {
+			odd_stack_put(&world, store);
+			world.now_ns += TICK_NS;
+			store_world_tick(&world, store);
+			store_close(store);
+		}
+		store_books_read(world.path, world.n_calls, &after);
+		CHECK(lost[i], after.is_intact);
+		CHECK_INT_EQ(lost[i], after.n_wrong, 1); /* the odd one, which is no call of the world */
+		CHECK_INT_EQ(lost[i], after.n_missing, 0);
+		CHECK_INT_EQ(lost[i], after.n_stacks, i < 2 ? 0 : before.n_stacks);
+		CHECK_INT_EQ(lost[i], store_world_sql(&world, "SELECT count(*) FROM frame WHERE n < 1"), 0);
+		CHECK_INT_EQ(lost[i],
+			     store_world_sql(&world, "SELECT count(*) FROM frame WHERE symbol = 'odd0' AND n = 1"), 1);
+		store_world_done(&world);
+	}
 }
 
 /* Contents that are not what was written, where SQLite sees nothing wrong: never answered, told by a gap. */
@@ -267,6 +331,7 @@ int main(int argc, char **argv)
 	fault_vfs_install();
 	for (uint32_t round = 0; round < rounds; round++)
 		one_page(round);
+	lost_stacks();
 	one_row();
 	damage_of_tail();
 	large_file();

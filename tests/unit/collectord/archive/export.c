@@ -369,6 +369,82 @@ static void accounts_check(void)
 	sqlite3_close(db);
 }
 
+static int stack_is_same(const struct read_stack *stack, void *data)
+{
+	const struct world_frame *want = data;
+
+	CHECK_INT_EQ("frames again", stack->n_frames, 3);
+	for (size_t i = 0; i < stack->n_frames && i < 3; i++) {
+		const struct read_frame *f = &stack->frames[i];
+
+		CHECK_INT_EQ("address", f->ip, want[i].ip);
+		CHECK_STR_EQ("symbol", f->symbol, want[i].symbol ? want[i].symbol : "");
+		CHECK_STR_EQ("qualified name", f->qualname, want[i].qualname ? want[i].qualname : "");
+		CHECK_STR_EQ("file", f->file, want[i].file ? want[i].file : "");
+		CHECK_STR_EQ("module", f->module, want[i].module ? want[i].module : "");
+		CHECK_INT_EQ("line", f->line, want[i].line);
+		CHECK_INT_EQ("Python", f->is_python, want[i].is_python);
+	}
+	return 0;
+}
+
+/* Stacks of ours: everything that is known of a frame, by Ingero's keys and ours; and back. */
+static void stacks_check(void)
+{
+	static const struct world_frame frames[] = {
+		{ .ip = 0x7f0000001000, .symbol = "cudaMalloc", .module = "/lib/libcudart.so.12" },
+		{ .ip = 0x7f0000002000 },
+		{ .symbol = "forward",
+		  .qualname = "Net.forward",
+		  .file = "/src/train.py",
+		  .line = 142,
+		  .is_python = true },
+	};
+	static const struct {
+		const char *name;
+		const char *sql;
+		int64_t want;
+	} asked[] = {
+		{ "each stack of a call", "SELECT count(*) FROM stack_traces", 1 },
+		{ "by its hash", "SELECT count(*) FROM events e JOIN stack_traces s ON e.stack_hash = s.hash", 2 },
+		{ "a native frame",
+		  "SELECT frames ->> '$[0].s' = 'cudaMalloc' AND frames ->> '$[0].i' = '0x7f0000001000' AND"
+		  " frames ->> '$[0].m' = '/lib/libcudart.so.12' FROM stack_traces",
+		  1 },
+		{ "an address alone", "SELECT frames -> '$[1]' = '{\"i\":\"0x7f0000002000\"}' FROM stack_traces", 1 },
+		{ "a frame of Python",
+		  "SELECT frames -> '$[2]' = '{\"pfn\":\"forward\",\"pq\":\"Net.forward\",\"pf\":\"/src/train.py\","
+		  "\"pl\":142}' FROM stack_traces",
+		  1 },
+	};
+	struct sqlite3 *db = world_create(":memory:"), *out;
+	struct store_reader *reader, *again;
+	struct stored_event e[3];
+	uint64_t n = 0;
+
+	world_boot(db, 1, 0, 1700000000 * NSEC_PER_SEC);
+	world_process(db, 1, 1, 42, 1000, 0, "train", 0);
+	world_stack(db, 1, 1000, false, "", frames, ARRAY_SIZE(frames));
+	world_stack(db, 2, 1000, false, "", frames, 1); /* of no call */
+	for (uint32_t i = 0; i < ARRAY_SIZE(e); i++) {
+		e[i] = world_event(1, 3, 42, i * NSEC_PER_SEC, 1000);
+		e[i].stack = i < 2;
+	}
+	(void)world_block(db, 1000, 1, 1, e, ARRAY_SIZE(e));
+	reader = reader_open("stacks", db);
+	out = exported("stacks", reader, &(struct export_request){ 0 }, &n);
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
+		CHECK_INT_EQ(asked[i].name, ask(asked[i].name, out, asked[i].sql), asked[i].want);
+	again = reader_open("stacks again", out);
+	if (again)
+		CHECK_INT_EQ("stacks again", store_reader_stacks(again, 0, stack_is_same, (void *)(uintptr_t)frames),
+			     0);
+	reader_close(again);
+	reader_close(reader);
+	sqlite3_close(out);
+	sqlite3_close(db);
+}
+
 /* Where no session says when somebody recorded, the machine's own rows are there all the same. */
 static void no_session_check(void)
 {
@@ -456,6 +532,7 @@ int main(void)
 	parts_check();
 	hour_check();
 	accounts_check();
+	stacks_check();
 	no_session_check();
 	full_check();
 	return check_result();

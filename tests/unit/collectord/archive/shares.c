@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "events/op.h"
+#include "events/stack.h"
 #include "figures/tick.h"
 #include "archive/write/store.h"
 #include "base/cleanup.h"
@@ -123,6 +124,32 @@ static void fill_gaps(struct store_world *world, struct store *store, uint32_t s
 	(void)second;
 }
 
+#define STACKS_AT_ONCE 20
+
+/* Calls from stacks that come once, each with frames that no other has. */
+static void fill_stacks(struct store_world *world, struct store *store, uint32_t second)
+{
+	struct process process = { .identity = { .start_boot_ns = 9, .tgid = 9, .uid = owner, .comm = "jit" } };
+
+	for (uint32_t i = 0; i < STACKS_AT_ONCE; i++) {
+		struct call_record call = { .start_ns = world->now_ns, .raw_ns = 1, .op = 3, .type = RECORD_CALL };
+		struct event event = { .call = &call, .process = &process, .op = op_get(3), .stack = stack_new(owner) };
+		struct stack_frame frames[20];
+		char symbols[ARRAY_SIZE(frames)][64];
+
+		for (size_t k = 0; k < ARRAY_SIZE(frames); k++) {
+			(void)snprintf(symbols[k], sizeof(symbols[k]), "a_function_made_at_run_time_%u_%u_%zu", second,
+				       i, k);
+			frames[k] = (struct stack_frame){
+				.ip = k + 1, .symbol = symbols[k], .qualname = "", .file = "", .module = ""
+			};
+		}
+		CHECK_INT_EQ("named", stack_name(event.stack, frames, ARRAY_SIZE(frames), true, ""), 0);
+		store_call(store, &event);
+		(void)stack_unref(event.stack);
+	}
+}
+
 static const struct greed {
 	const char *name;
 	void (*fill)(struct store_world *world, struct store *store, uint32_t second);
@@ -134,6 +161,7 @@ static const struct greed {
 	{ "programs that stay", fill_living, 100, "size_limit" },
 	{ "waits", fill_waits, 100, "retention_figures" },
 	{ "gaps", fill_gaps, 140, "retention_gaps" },
+	{ "stacks", fill_stacks, 100, "retention_stacks" },
 };
 
 static int64_t used_bytes(const struct store_world *world)
@@ -151,10 +179,13 @@ static const char *const quiet[] = {
 	") + (SELECT coalesce(sum(n), 0) FROM tail WHERE " QUIET ")",
 	"SELECT min(t0) FROM figures WHERE level >= 10 AND " QUIET,
 	"SELECT count(*) FROM process WHERE " QUIET,
+	"SELECT count(*) FROM stack WHERE " QUIET,
+	"SELECT sum(n) FROM frame WHERE " QUIET,
 };
 
 static void quiet_fill(struct store_world *world, struct store *store, int64_t *ret_had)
 {
+	world->has_stacks = true;
 	for (int i = 0; i < 4; i++) {
 		store_world_calls(world, store, 1001);
 		world->now_ns += 10 * NSEC_PER_SEC;
@@ -198,6 +229,7 @@ static void greedy(const struct greed *g)
 		       g->told);
 	CHECK_INT_IN(g->name, store_world_sql(&world, told), 1, 8);
 	CHECK_INT_IN(g->name, used_bytes(&world), 1, LIMIT_BYTES + LIMIT_BYTES / 8);
+	CHECK_INT_EQ(g->name, store_world_sql(&world, "SELECT count(*) FROM frame WHERE n < 1"), 0);
 	store_world_done(&world);
 }
 
@@ -283,22 +315,38 @@ static void processes_go(void)
 	store_world_done(&world);
 }
 
+/* A call of process 5 from a stack that is named. */
+static void call_from(struct store_world *world, struct store *store, struct stack *stack)
+{
+	struct process process = { .identity = { .start_boot_ns = 5, .tgid = 5, .uid = owner, .comm = "caller" } };
+	struct call_record call = { .start_ns = world->now_ns, .raw_ns = 1, .op = 3, .type = RECORD_CALL };
+	struct event event = { .call = &call, .process = &process, .op = op_get(3), .stack = stack };
+
+	store_call(store, &event);
+}
+
 /* Who stayed and filled the file is stored again when it has room: new programs, and those that stayed all the time. */
 static void stored_again(void)
 {
+	const struct stack_frame frame = { .ip = 1, .symbol = "f", .qualname = "", .file = "", .module = "" };
+	struct stack *stack = stack_new(owner);
 	struct store_world world;
 	struct store *store;
 
+	CHECK_INT_EQ("named", stack_name(stack, &frame, 1, true, ""), 0);
 	store = store_filled(&world, NSEC_PER_SEC, fill_living);
 	CHECK("not all", store_world_sql(&world, "SELECT count(*) FROM process") < 100 * AT_ONCE);
 	world.now_ns += NSEC_PER_SEC;
+	call_from(&world, store, stack);
 	callers_tick(&world, store, 5, 1, 0); /* not stored now */
 	CHECK_INT_EQ("commit", store_flush(store), 0);
+	CHECK_INT_EQ("nor its stack", store_world_sql(&world, "SELECT count(*) FROM stack"), 0);
 	CHECK_INT_EQ("stopped", store_world_sql(&world, "SELECT count(*) FROM process WHERE pid = 5"), 0);
 	world.now_ns += NSEC_PER_SEC;
 	callers_tick(&world, store, 1000000, 100 * AT_ONCE, world.now_ns); /* they end */
 	for (int i = 0; i < 40; i++) {
 		world.now_ns += 300 * NSEC_PER_SEC;
+		call_from(&world, store, stack);
 		tick_of(&world, store, &(struct tick){ 0 });
 		CHECK_INT_EQ("commit", store_flush(store), 0);
 	}
@@ -306,6 +354,8 @@ static void stored_again(void)
 	callers_tick(&world, store, 5, 1, 0);
 	CHECK_INT_EQ("commit", store_flush(store), 0);
 	CHECK_INT_EQ("stored again", store_world_sql(&world, "SELECT count(*) FROM process WHERE pid = 5"), 1);
+	CHECK_INT_EQ("with a stack that was named before", store_world_sql(&world, "SELECT count(*) FROM stack"), 1);
+	(void)stack_unref(stack);
 	store_close(store);
 	store_world_done(&world);
 }

@@ -31,6 +31,10 @@ static void books_are_whole(const char *name, const struct store_world *world)
 	CHECK_INT_EQ(name, books.n_nameless, 0);
 	CHECK_INT_EQ(name, books.n_damaged, 0);
 	CHECK_INT_EQ(name, books.n_counted[0], world->n_ticked);
+	if (world->has_stacks)
+		CHECK_INT_EQ(name, books.n_stacks_none, 0);
+	else
+		CHECK_INT_EQ(name, books.n_stacks, 0);
 }
 
 static void round_trip(void)
@@ -58,6 +62,7 @@ static void round_trip(void)
 		struct store *store;
 
 		store_world_init(&world);
+		world.has_stacks = i % 2;
 		store = store_world_open(&world);
 		for (uint32_t t = 0; t < cases[i].ticks; t++) {
 			store_world_calls(&world, store, cases[i].calls);

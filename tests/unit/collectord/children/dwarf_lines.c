@@ -125,6 +125,7 @@ static const struct {
 	{ .file = "named_4.so" },
 	{ .file = "named_5.so" },
 	{ .file = "named_64.so", .told = "named_5.so" },
+	{ .file = "named_dropped.so", .told = "named_5.so" },
 	{ .file = "named_zlib.so" },
 	{ .file = "named_zstd.so", .told = "named_5.so", .is_optional = true },
 	{ .file = "named_debug.so" },
@@ -179,6 +180,187 @@ static void real_check(void)
 			     ADDRESSES_MAX);
 	}
 	globfree(&found);
+}
+
+/* ---- programs made by hand ---- */
+
+#define CODE 0x1000
+#define CODE_END 0x9000
+#define SET(low, high) "\x00\x09\x02" low high "\0\0\0\0\0\0"
+#define COPY "\x01"
+#define ADVANCE(n) "\x02" n
+#define LINE(n) "\x03" n /* by so many */
+#define END "\x00\x01\x01"
+
+/* A unit of DWARF 4 with one directory and one file. Return: bytes */
+static size_t unit_make(uint8_t *unit, const char *directory, const char *file, const void *program, size_t n_program)
+{
+	static const uint8_t after_lengths[] = { 1, 1, 1, (uint8_t)-5, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1 };
+	size_t n = 10, n_head;
+	uint32_t length;
+
+	memcpy(unit + n, after_lengths, sizeof(after_lengths));
+	n += sizeof(after_lengths);
+	n += (size_t)sprintf((char *)unit + n, "%s", directory) + 1;
+	if (*directory)
+		unit[n++] = 0; /* the last directory */
+	n += (size_t)sprintf((char *)unit + n, "%s", file) + 1;
+	unit[n++] = *directory != 0; /* number of its directory */
+	memset(unit + n, 0, 3);	     /* time, size, and the last file */
+	n += 3;
+	n_head = n - 10;
+	memcpy(unit + n, program, n_program);
+	n += n_program;
+	length = (uint32_t)n - 4;
+	memcpy(unit, &length, 4);
+	memcpy(unit + 4, "\x04\x00", 2);
+	length = (uint32_t)n_head;
+	memcpy(unit + 6, &length, 4);
+	return n;
+}
+
+/* Reads sections of lines alone. The result borrows all. */
+static void lines_of(struct dwarf_lines *lines, struct elf_file *file, struct elf_parts *parts, const uint8_t *bytes,
+		     size_t n)
+{
+	*file = (struct elf_file){ .fd = -1, .image = bytes, .bytes = n };
+	*parts = (struct elf_parts){ .n_code = 1, .code = { { .start = CODE, .end = CODE_END } } };
+	parts->line = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_size = n };
+	*lines = (struct dwarf_lines)DWARF_LINES_INIT;
+	dwarf_lines_read(lines, file, parts);
+}
+
+static const struct {
+	const char *name, *program;
+	size_t n;
+	struct {
+		uint64_t at;
+		uint32_t line; /* 0: none */
+	} asks[4];
+} programs[] = {
+#define PROGRAM(text) text, sizeof(text) - 1
+	{ "one row",
+	  PROGRAM(SET("\x00", "\x10") LINE("\x09") COPY ADVANCE("\x0a") END),
+	  { { 0x1000, 10 }, { 0x1009, 10 }, { 0x100a, 0 }, { 0xfff, 0 } } },
+	{ "two rows at one address: the last one counts",
+	  PROGRAM(SET("\x00", "\x10") LINE("\x09") COPY LINE("\x01") COPY ADVANCE("\x0a") END),
+	  { { 0x1000, 11 } } },
+	{ "no line",
+	  PROGRAM(SET("\x00", "\x10") LINE("\x7f") COPY ADVANCE("\x0a") LINE("\x09") COPY ADVANCE("\x02") END),
+	  { { 0x1001, 0 }, { 0x100a, 9 } } },
+	{ "no end",
+	  PROGRAM(SET("\x00", "\x10") LINE("\x09") COPY ADVANCE("\x0a") LINE("\x01") COPY),
+	  { { 0x1009, 10 }, { 0x100a, 0 } } },
+	{ "rows that descend",
+	  PROGRAM(SET("\x10", "\x10") LINE("\x09") COPY SET("\x00", "\x10") LINE("\x01") COPY ADVANCE("\x20") END),
+	  { { 0x1000, 0 }, { 0x1010, 0 }, { 0x1011, 0 } } },
+	{ "outside of the code",
+	  PROGRAM(SET("\x00", "\x00") LINE("\x09") COPY ADVANCE("\x80\x40") END),
+	  { { 0, 0 }, { 0x1000, 0 }, { 0x1fff, 0 } } },
+	{ "an empty sequence before",
+	  PROGRAM(SET("\x00", "\x10") LINE("\x09") COPY END SET("\x00", "\x10") LINE("\x04") COPY ADVANCE("\x05") END),
+	  { { 0x1000, 5 }, { 0x1004, 5 } } },
+	{ "an empty sequence behind",
+	  PROGRAM(SET("\x00", "\x10") LINE("\x04") COPY ADVANCE("\x05") END SET("\x00", "\x10") LINE("\x09") COPY END),
+	  { { 0x1000, 5 }, { 0x1004, 5 } } },
+	{ "sequences out of order",
+	  PROGRAM(SET("\x00", "\x20") LINE("\x04") COPY ADVANCE("\x05") END SET("\x00", "\x10") LINE("\x09")
+			  COPY ADVANCE("\x05") END),
+	  { { 0x1000, 10 }, { 0x2000, 5 }, { 0x1005, 0 } } },
+	{ "an unknown operation",
+	  PROGRAM(SET("\x00", "\x10") "\x00\x03\x80xx" LINE("\x04") COPY ADVANCE("\x05") END),
+	  { { 0x1000, 5 } } },
+	{ "an operation beyond the end",
+	  PROGRAM(SET("\x00", "\x10") LINE("\x04") COPY ADVANCE("\x05") "\x00\x7f\x01"),
+	  { { 0x1000, 0 } } },
+	{ "a number without end",
+	  PROGRAM(SET("\x00", "\x10") LINE("\x04") COPY "\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"),
+	  { { 0x1000, 0 } } },
+	{ "a constant advance",
+	  PROGRAM(SET("\x00", "\x10") LINE("\x04") COPY "\x08" LINE("\x01") COPY ADVANCE("\x05") END),
+	  { { 0x1010, 5 }, { 0x1011, 6 } } },
+	{ "a fixed advance",
+	  PROGRAM(SET("\x00", "\x10") LINE("\x04") COPY "\x09\x00\x02" LINE("\x01") COPY ADVANCE("\x05") END),
+	  { { 0x11ff, 5 }, { 0x1200, 6 } } },
+	{ "operands to be passed",
+	  PROGRAM(SET("\x00", "\x10") "\x05\x81\x01\x0c\x02\x06\x07\x0a\x0b" LINE("\x04") COPY ADVANCE("\x05") END),
+	  { { 0x1000, 5 } } },
+};
+
+static void programs_check(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		char file[DWARF_FILE_BYTES];
+		struct dwarf_lines lines;
+		struct elf_parts parts;
+		struct elf_file elf;
+		uint8_t unit[512];
+		size_t n = unit_make(unit, "/src", "f.c", programs[i].program, programs[i].n);
+
+		lines_of(&lines, &elf, &parts, unit, n);
+		for (size_t k = 0; k < ARRAY_SIZE(programs[i].asks) && programs[i].asks[k].at; k++) {
+			CHECK_INT_EQ(programs[i].name, dwarf_lines_find(&lines, programs[i].asks[k].at, file),
+				     programs[i].asks[k].line);
+			CHECK_STR_EQ(programs[i].name, file, programs[i].asks[k].line ? "/src/f.c" : "");
+		}
+		dwarf_lines_done(&lines);
+	}
+}
+
+/* A program that is run in pieces: each byte of code a row. */
+static void long_program_check(void)
+{
+	static uint8_t program[CODE_END - CODE + 16], unit[sizeof(program) + 256];
+	size_t n = sizeof(SET("\x00", "\x10")) - 1, n_rows = CODE_END - CODE, n_wrong = 0;
+	char file[DWARF_FILE_BYTES];
+	struct dwarf_lines lines;
+	struct elf_parts parts;
+	struct elf_file elf;
+
+	memcpy(program, SET("\x00", "\x10"), n);
+	for (size_t i = 0; i < n_rows; i++)
+		program[n++] = (uint8_t)(13 + 14 * (i > 0) + 5 + 1); /* one line, and after the first row one byte */
+	memcpy(program + n, "\x00\x01\x01", 3);
+	lines_of(&lines, &elf, &parts, unit, unit_make(unit, "/src", "f.c", program, n + 3));
+	CHECK_INT_IN("long program", lines.marks.n, 10, 100);
+	for (size_t i = 0; i + 1 < n_rows; i++)
+		n_wrong += dwarf_lines_find(&lines, CODE + i, file) != i + 2;
+	CHECK_INT_EQ("long program", n_wrong, 0);
+	CHECK_INT_EQ("its end", dwarf_lines_find(&lines, CODE_END - 1, file), 0);
+	dwarf_lines_done(&lines);
+}
+
+static void paths_check(void)
+{
+	static char longest[600], odd[] = "odd\033[2J\xff.c";
+	static const struct {
+		const char *name, *directory, *file, *want;
+	} paths[] = {
+		{ "absolute", "/src", "/usr/include/x.h", "/usr/include/x.h" },
+		{ "in a directory", "/src/more", "x.c", "/src/more/x.c" },
+		{ "in a directory that ends in a slash", "/src/", "x.c", "/src/x.c" },
+		{ "in a relative directory", "more", "x.c", "more/x.c" },
+		{ "in no directory", "", "x.c", "x.c" },
+		{ "no text for people", "/src", odd, "/src/odd?[2J?.c" },
+		{ "too long", longest, "x.c", ".../dddddddd/x.c" },
+	};
+	static const char program[] = SET("\x00", "\x10") LINE("\x09") COPY ADVANCE("\x0a") END;
+
+	memset(longest, 'd', sizeof(longest) - 1);
+	longest[0] = longest[50] = longest[590] = '/';
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		char file[DWARF_FILE_BYTES];
+		struct dwarf_lines lines;
+		struct elf_parts parts;
+		struct elf_file elf;
+		uint8_t unit[2048];
+
+		lines_of(&lines, &elf, &parts, unit,
+			 unit_make(unit, paths[i].directory, paths[i].file, program, sizeof(program) - 1));
+		CHECK_INT_EQ(paths[i].name, dwarf_lines_find(&lines, CODE, file), 10);
+		CHECK_STR_EQ(paths[i].name, file, paths[i].want);
+		dwarf_lines_done(&lines);
+	}
 }
 
 /* ---- damaged ---- */
@@ -267,6 +449,9 @@ int main(void)
 	files_check();
 	header_check();
 	real_check();
+	programs_check();
+	long_program_check();
+	paths_check();
 	bytes_check("named_5.so");
 	bytes_check("named_4.so");
 	bytes_check("named_zlib.so");

@@ -76,7 +76,7 @@ static void name_check(const char *path, const struct listing *listing, uint64_t
 		return;
 	is_ok = want == (got->symbol[0] ? got->address - got->offset : 0) && (got->address == address || !got->address);
 	if (is_ok && want && !is_cut)
-		is_ok = listing_names(listing, want, got->symbol);
+		is_ok = listing_names(listing, want, address, got->symbol);
 	CHECK(path, is_ok);
 	if (!is_ok && n_told++ < 10)
 		fprintf(stderr, "%s: %" PRIx64 " is '%s' + %" PRIx64 ", want the function at %" PRIx64 "\n", path,
@@ -169,6 +169,8 @@ static const struct {
 	{ "part_of.constprop.12", 0, "part_of", 0, "" },
 	{ "part_of.lto_priv.3", 0, "part_of", 0, "" },
 	{ "part_of.llvm.1234567", 0, "part_of", 0, "" },
+	{ "not_void.cold", 0, "not_void", 0, "" },
+	{ "not_void.cold", 2, "not_void", 2, "" },
 	{ "dotted.name", 0, "dotted.name", 0, "" },
 	{ "dotted.part", 0, "dotted.part", 0, "" },
 	{ "_RNvNtC7mycrate3foo3bar", 0, "mycrate::foo::bar", 0, "mycrate::foo::bar" },
@@ -429,6 +431,36 @@ static void kept_check(void)
 	listing_done(&listing);
 }
 
+/* A file that was written to: the same inode and size, another change. */
+static void changed_check(void)
+{
+	struct listing listing = { .functions = { NULL } };
+	CLEANUP(closep) int fd = -1;
+	CLEANUP(closep) int other = -1;
+	size_t n, n_other;
+	char path[64];
+	uint64_t at;
+
+	listing_read(&listing, "named_none.so", /* is_dynamic= */ false);
+	fd = copy_in_memory("named_none.so", &n);
+	other = copy_in_memory("named_stripped.so", &n_other);
+	at = listing_find(&listing, "sample_local");
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)names_ask(path, 1, &at, 1, /* is_address= */ true, named);
+	CHECK_STR_EQ("before", named[0].symbol, "sample_local");
+	for (size_t i = 0; i < n; i++) {
+		uint8_t byte = 0;
+
+		if (i < n_other && pread(other, &byte, 1, (off_t)i) != 1)
+			abort();
+		if (pwrite(fd, &byte, 1, (off_t)i) != 1)
+			abort();
+	}
+	(void)names_ask(path, 2, &at, 1, /* is_address= */ true, named);
+	CHECK_STR_EQ("after", named[0].symbol, "");
+	listing_done(&listing);
+}
+
 /* More text than an answer has room for: the rest is asked for again. */
 static void full_answer_check(void)
 {
@@ -611,6 +643,7 @@ int main(int argc, char **argv)
 	files_check();
 	offsets_check();
 	kept_check();
+	changed_check();
 	full_answer_check();
 	bytes_check("named_none.so");
 	bytes_check("named_mini.so");

@@ -247,7 +247,7 @@ static const struct {
 	  { ADVANCE + 1, DEF_OFFSET, 16, ADVANCE + 1, 0x2d, ADVANCE + 1, DEF_OFFSET, 8 },
 	  "10 sp+8, 11 sp+16, 12 lost" },
 	{ "a number of more than 64 bits",
-	  { ADVANCE + 1, DEF_OFFSET, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2 },
+	  { ADVANCE + 1, DEF_OFFSET, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, DEF_OFFSET, 16 },
 	  "10 sp+8, 11 lost" },
 	{ "a number in too many bytes", { DEF_OFFSET, 0x90, 0x80, 0x80, 0 }, "10 sp+16" },
 
@@ -255,6 +255,7 @@ static const struct {
 	  { DEF_OFFSET, 16, ADVANCE + 6, DEF_OFFSET, 24, ADVANCE + 10, PLT(11) },
 	  "10 sp+16, 16 sp+24, 20 plt" },
 	{ "procedure linkage of another form", { ADVANCE + 0x20, PLT(9) }, "10 sp+8, 39 sp+16, 40 sp+8, 49 sp+16" },
+	{ "procedure linkage from nowhere", { PLT(-1) }, "10 lost" },
 	{ "procedure linkage that saves", { OFFSET + BP, 2, PLT(11) }, "10 lost" },
 	{ "aligned stack",
 	  { ADVANCE + 5, DEF,	    R10,	 0,	ADVANCE + 12, EXPRESSION,
@@ -305,6 +306,32 @@ static const struct {
 	    ADVANCE + 1,
 	    RESTORE + BP },
 	  "10 lost, 15 sp+8" },
+	{ "expressions with something else",
+	  { DEF_EXPRESSION,
+	    3,
+	    BREG + SP,
+	    8,
+	    PLUS,
+	    ADVANCE + 1,
+	    DEF_EXPRESSION,
+	    6,
+	    BREG + SP,
+	    8,
+	    DEREF,
+	    PLUS_UCONST,
+	    8,
+	    DEREF,
+	    ADVANCE + 1,
+	    DEF,
+	    SP,
+	    16,
+	    EXPRESSION,
+	    BP,
+	    3,
+	    BREG + SP,
+	    0,
+	    DEREF },
+	  "10 lost" },
 	{ "a register in place of an expression",
 	  { DEF_EXPRESSION, 3, BREG + SP, 8, DEREF, ADVANCE + 1, DEF_REGISTER, BP, ADVANCE + 1, DEF_OFFSET, 16,
 	    ADVANCE + 1, DEF, SP, 8 },
@@ -412,8 +439,8 @@ static const struct {
 	  NULL,
 	  false },
 	{ "an aligned function",
-	  { 1, 'z', 'P', 'R', 0, 1, 0x78, 16, 6, 0x50, 0, 0, 0, 0, 0x1b },
-	  15,
+	  { 1, 'z', 'P', 'R', 0, 1, 0x78, 16, 10, 0x50, 0, 0, 0, 0, 0, 0, 0, 0, 0x1b },
+	  19,
 	  { 0 },
 	  NULL,
 	  false },
@@ -446,28 +473,29 @@ static void heads_check(void)
 	}
 }
 
-/* glibc's entry for the function to which a handler returns, and the same with one register elsewhere. */
+/* glibc's entry for the function to which a handler returns, and the same with one thing elsewhere. */
 static void signal_check(void)
 {
 	static const uint8_t head[] = { 1, 'z', 'R', 'S', 0, 1, 0x78, 16, 1, 0x1b };
-	uint8_t program[] = {
-		DEF_EXPRESSION, 4,  BREG + SP, 0xa0,	  1,	DEREF, EXPRESSION, BP, 3, BREG + SP, 0xf8, 0,
-		EXPRESSION,	SP, 3,	       BREG + SP, 0xa0, 1,     EXPRESSION, RA, 3, BREG + SP, 0xa8, 1,
+	static const uint8_t program[] = {
+		DEF_EXPRESSION, 6, BREG + SP,  0xa0, 1, DEREF,	   PLUS_UCONST, 0, EXPRESSION, BP, 3, BREG + SP,
+		0xf8,		0, EXPRESSION, SP,   3, BREG + SP, 0xa0,	1, EXPRESSION, RA, 3, BREG + SP,
+		0xa8,		1,
 	};
-	static const uint8_t offsets[] = { 3, 10, 16, 22 };
+	static const uint8_t places[] = { 3, 7, 12, 18, 24 }; /* of numbers */
 
-	for (size_t i = 0; i <= ARRAY_SIZE(offsets); i++) {
+	for (size_t i = 0; i <= ARRAY_SIZE(places); i++) {
+		uint8_t spoiled[sizeof(program)];
 		uint32_t cie;
 
+		memcpy(spoiled, program, sizeof(program));
 		if (i)
-			program[offsets[i - 1]] ^= 8;
+			spoiled[places[i - 1]] ^= 8;
 		image_start(&image, /* is_debug= */ false);
 		cie = image_cie(&image, head, sizeof(head), cie_program, sizeof(cie_program));
-		image_fde(&image, cie, CODE - 1, 0x41, program, sizeof(program));
+		image_fde(&image, cie, CODE - 1, 0x41, spoiled, sizeof(spoiled));
 		image_finish(&image, IMAGE_TABLE);
 		image_check("signal", i ? "0 gap, f lost, 50 gap" : "0 gap, f signal, 50 gap");
-		if (i)
-			program[offsets[i - 1]] ^= 8;
 	}
 }
 
@@ -793,7 +821,7 @@ static void liars_check(void)
 	}
 }
 
-/* A table that is not there, while the file says so, is no reason to try frame pointers. */
+/* A missing table, which the file says that it has, is no reason to try frame pointers. */
 static void heads_of_tables_check(void)
 {
 	image_start(&image, /* is_debug= */ false);
@@ -891,6 +919,17 @@ static void full_page_check(void)
 			     : i == 1 ? 0xff1
 				      : (1022 / 5) * 16 + 1022 % 5);
 	}
+}
+
+/* What fits in a row has no side. */
+static void rows_alone_check(void)
+{
+	static const uint8_t program[] = { OFFSET + BP, 2,  ADVANCE + 1, OFFSET + BP, 7,   ADVANCE + 1,
+					   DEF,		BP, 0xf8,	 0xff,	      0x1f };
+
+	program_check("rows alone", cie_program, sizeof(cie_program), program, sizeof(program),
+		      "10 sp+8 bp@16, 11 sp+8 bp@56, 12 bp+524280 bp@56");
+	CHECK_INT_EQ("rows alone", answer.head.n_sides, 0);
 }
 
 /* Sides have the index of their own answer, and each form is there once. */
@@ -1083,6 +1122,7 @@ int main(void)
 	heads_of_tables_check();
 	debug_beside_check();
 	full_page_check();
+	rows_alone_check();
 	sides_check();
 	wide_pages_check();
 	many_pages_check("/proc/self/exe");

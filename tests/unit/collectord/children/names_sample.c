@@ -38,14 +38,20 @@ int sample_global(int x)
 	return sum;
 }
 
-/* Nobody calls it, and it is not exported: the linker drops it, and leaves its lines. */
+/*
+ * Nobody calls it, and it is not exported: the linker drops it, and leaves its lines at address 0. It is so long that
+ * they would be those of the code that is left.
+ */
+#ifdef SAMPLE_DROPPED
 __attribute__((visibility("hidden"), noinline)) int sample_dropped(int x);
 int sample_dropped(int x)
 {
 	for (int i = 0; i < x; i++)
 		sample_counter += sample_local(i) * i;
+	__asm__ volatile(".skip 0x8000, 0x90");
 	return sample_counter;
 }
+#endif
 
 /* A line of another file. */
 #include "names_sample.h"
@@ -75,6 +81,8 @@ __asm__(
 	".endm\n"
 	"PART part_of.cold\n PART part_of.part.0\n PART part_of.isra.0.cold\n PART part_of.constprop.12\n"
 	"PART part_of.lto_priv.3\n PART part_of.llvm.1234567\n PART dotted.name\n PART dotted.part\n"
+	/* An empty part, where another function begins. */
+	".type \"void.cold\", @function\n \"void.cold\":\n PART not_void.cold\n"
 	/* Of Rust: both manglings. */
 	".globl _RNvNtC7mycrate3foo3bar\n PART _RNvNtC7mycrate3foo3bar\n"
 	".globl _ZN4core3fmt5Write9write_fmt17h0123456789abcdefE\n"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Code of a header: its lines are of another file than those around it. */
+extern int sample_counter;
+
 static inline int sample_in_header(int x)
 {
 	if (x > 100)

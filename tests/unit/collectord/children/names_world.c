@@ -204,13 +204,20 @@ uint64_t listing_find(const struct listing *listing, const char *name)
 	return 0;
 }
 
-bool listing_names(const struct listing *listing, uint64_t address, const char *text)
+bool listing_names(const struct listing *listing, uint64_t start, uint64_t address, const char *text)
 {
-	for (size_t i = 0; i < listing->functions.n; i++)
-		if (listing->functions.items[i].address == address &&
-		    strcmp(listing->functions.items[i].text, text) == 0)
-			return true;
-	return false;
+	bool is_named[2] = { false, false }, is_sized = false;
+
+	for (size_t i = 0; i < listing->functions.n; i++) {
+		const struct listed *f = &listing->functions.items[i];
+		bool has_address = f->address == start && address - start < f->bytes;
+
+		if (f->address != start)
+			continue;
+		is_sized |= has_address;
+		is_named[has_address] |= strcmp(f->text, text) == 0;
+	}
+	return is_named[is_sized];
 }
 
 size_t sections_of(const char *path, uint64_t (*ret)[2], size_t room)

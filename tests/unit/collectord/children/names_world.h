@@ -48,8 +48,11 @@ void listing_read(struct listing *listing, const char *path, bool is_dynamic);
 void listing_done(struct listing *listing);
 /** listing_find() - function of that name. Return: its address; 0: none */
 uint64_t listing_find(const struct listing *listing, const char *name);
-/** listing_names() - whether a function that begins at the address has that text */
-bool listing_names(const struct listing *listing, uint64_t address, const char *text);
+/**
+ * listing_names() - whether a function that begins at `start` has that text, and the address if one of those that begin
+ * there has
+ */
+bool listing_names(const struct listing *listing, uint64_t start, uint64_t address, const char *text);
 /** sections_of() - executable sections of a file, from readelf(1). Return: number; ret: start and end of each */
 size_t sections_of(const char *path, uint64_t (*ret)[2], size_t room);
 /** line_cut() - remove the line feed */

@@ -47,6 +47,7 @@ static struct finding sample(void)
 		.n_evidence = 2,
 		.call = { { .start_ns = 7, .duration_ns = 2, .tid = 4712 } },
 		.n_calls = 1,
+		.from = { .file = "train.py", .func = "for\x1bward", .line = 142 },
 		.title = "cudaStreamSynchronize waited for the CPU",
 		.advice = { "renice" },
 		.n_advice = 1,
@@ -64,6 +65,9 @@ static void check_all(void)
 
 	memset(&f, 0xff, sizeof(f)); /* the message owns what it says */
 	CHECK_STR_EQ("id", m->id, "00000000008f3a2c");
+	CHECK_STR_EQ("its line", m->from ? m->from->file : "", "train.py");
+	CHECK_STR_EQ("without control characters", m->from ? m->from->func : "", "for?ward");
+	CHECK_INT_EQ("its line", m->from ? m->from->line : 0, 142);
 	CHECK_STR_EQ("kind", m->kind, "cpu_contention");
 	CHECK_STR_EQ("severity", m->severity, "HIGH");
 	CHECK("confidence", m->confidence == 0.75);

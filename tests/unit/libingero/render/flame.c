@@ -277,21 +277,26 @@ static void svg_test(void)
 static void svg_change_test(void)
 {
 	static const struct flame_frame gone[] = { PLAIN("python3"), PLAIN("gone") };
+	static const struct flame_frame less[] = { PLAIN("python3"), PLAIN("less") };
 	CLEANUP(flame_done) struct flame flame = FLAME_INIT;
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 	struct flame_head head = plain;
 	const char *text;
 
-	fill(&flame); /* 80 of 100 now, 5 of 16 before; 20 of 100 now, 1 of 16 before; 0 now, 10 of 16 before */
+	fill(&flame); /* 80 of 105 now, 5 of 20 before; 20 and 1; below: 0 and 10, 5 and 4 */
 	CHECK_INT_EQ("add", flame_add(&flame, gone, ARRAY_SIZE(gone), (uint64_t[]){ 0, 10 }), 0);
+	CHECK_INT_EQ("add", flame_add(&flame, less, ARRAY_SIZE(less), (uint64_t[]){ 5, 4 }), 0);
 	head.before = 1;
 	CHECK_INT_EQ("svg", flame_svg_append(&flame, &head, &out), 0);
 	text = buf_text(&out);
-	CHECK("more than before is red",
-	      strstr(text, "80 ns, 80 %\nbefore 5 ns, 31 %</title>") && strstr(text, "fill=\"#f0"));
+	CHECK("more than before is red, the most full",
+	      strstr(text, "before 6 ns, 30 %</title><rect x=\"10.00\" y=\"102\" width=\"1123.81\" height=\"16\" "
+			   "fill=\"#f07878\"/>"));
+	CHECK("less is blue", strstr(text, "before 4 ns, 20 %</title><rect x=\"1133.81\" y=\"102\" width=\"56.19\" "
+					   "height=\"16\" fill=\"#d4d4f0\"/>"));
 	CHECK("what is the same has no colour", strstr(text, "fill=\"#f0f0f0\""));
 	CHECK("what is gone has no box", !strstr(text, "<title>gone"));
-	CHECK("and is told", strstr(text, "stacks that are gone, 62 % of the whole before"));
+	CHECK("and is told", strstr(text, "stacks that are gone, 50 % of the whole before"));
 }
 
 static void svg_hostile_test(void)

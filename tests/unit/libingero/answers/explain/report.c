@@ -283,7 +283,7 @@ static void with_stack(void)
 	frames[0].symbol = figures_text("cudaMemcpy");
 	frames[0].module = figures_text("/usr/lib/libcudart.so.12");
 	frames[1].is_python = 1;
-	frames[1].file = figures_text("/home/alice/train.py");
+	frames[1].file = figures_text("/data/alice/train.py");
 	frames[1].symbol = figures_text("forward");
 	frames[1].line = 142;
 	stack = (Ingero__V1__Stack)INGERO__V1__STACK__INIT;
@@ -301,7 +301,7 @@ static void with_line(void)
 
 	with_stack();
 	(void)reply_hog(&reply);
-	site.file = figures_text("/home/alice/train.py");
+	site.file = figures_text("/data/alice/train.py");
 	site.func = figures_text("forward");
 	site.line = 142;
 	reply.finding[0].from = &site;
@@ -402,7 +402,7 @@ static const struct {
 	  "  id       8f3a2c0000000001 (cpu_contention)\n"
 	  "  example  1.7301223498.4712, 142 ms\n"
 	  "  stack    [Native] cudaMemcpy (libcudart.so.12)\n"
-	  "           [Python] /home/alice/train.py:142 in forward()\n"
+	  "           [Python] /data/alice/train.py:142 in forward()\n"
 	  "           not complete: more frames than there is room for\n" },
 	{ "a quota, several threads, losses", quota, &usual,
 	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 CRITICAL\n"
@@ -595,7 +595,7 @@ static const struct {
 	  "  reason   slow, sync\n"
 	  "  inside   1 other traced call\n"
 	  "  stack    [Native] cudaMemcpy (libcudart.so.12)\n"
-	  "           [Python] /home/alice/train.py:142 in forward()\n"
+	  "           [Python] /data/alice/train.py:142 in forward()\n"
 	  "           not complete: more frames than there is room for\n" },
 	{ "a call without blame", foreign_call, &one,
 	  "cudaMemcpy took 142 ms\n"

@@ -16,7 +16,7 @@ static struct made_stack made;
 
 static void python(void)
 {
-	made_stack_python(&made, 1, "/home/alice/net.py", 142);
+	made_stack_python(&made, 1, "/data/alice/net.py", 142);
 }
 
 static void native(void)
@@ -24,21 +24,21 @@ static void native(void)
 	made_stack_init(&made, 1);
 	made_native(&made, "cuLaunchKernel", "/lib/libcuda.so.1");
 	made_native(&made, "cudaLaunchKernel+0x9f", "/x/libcudart-80664282.so.10.2");
-	made_native(&made, "step(int*)+0x2a", "/home/alice/train");
-	made_native(&made, "main+0x1", "/home/alice/train");
+	made_native(&made, "step(int*)+0x2a", "/data/alice/train");
+	made_native(&made, "main+0x1", "/data/alice/train");
 }
 
 static void native_with_line(void)
 {
 	native();
-	made.frames[2].file = TEXT("/home/alice/train.cu");
+	made.frames[2].file = TEXT("/data/alice/train.cu");
 	made.frames[2].line = 31;
 }
 
 static void python_far_out(void)
 {
 	native();
-	made_python(&made, "/home/alice/train.py", 8, "run");
+	made_python(&made, "/data/alice/train.py", 8, "run");
 }
 
 static void no_symbol(void)
@@ -128,15 +128,15 @@ static void lines_test(void)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT, cut = BUF_INIT;
 
-	made_stack_python(&made, 1, "/home/alice/net.py", 142);
+	made_stack_python(&made, 1, "/data/alice/net.py", 142);
 	made.frames[1].file = TEXT("/build/wait.cpp");
 	made.frames[1].line = 77;
 	stack_lines_append(&made.stack, &plain, &out);
 	CHECK_STR_EQ("complete", buf_text(&out),
 		     "  stack    [Native] cudaStreamSynchronize (libcudart.so.12)\n"
 		     "           [Native] at::wait(int)+0x1d4 (libtorch_cuda.so) wait.cpp:77\n"
-		     "           [Python] /home/alice/net.py:142 in forward()\n"
-		     "           [Python] /home/alice/train.py:13 in main()\n"
+		     "           [Python] /data/alice/net.py:142 in forward()\n"
+		     "           [Python] /data/alice/train.py:13 in main()\n"
 		     "           [Native] _start+0x21 (python3.11)\n");
 	made.stack.is_complete = 0;
 	made.stack.why = TEXT("memory of the stack could not be read");
@@ -165,15 +165,15 @@ static void debug_test(void)
 	stack_debug_append(&event, &made.stack, &plain, &out);
 	CHECK_STR_EQ("as Ingero writes it", buf_text(&out),
 		     "[DEBUG] stack trace for cudaStreamSynchronize (PID 11435, TID 11436, 3 frames):\n"
-		     "[DEBUG]   [0] cudaStreamSynchronize (libcudart.so.12)\n"
-		     "[DEBUG]   [1] (libtorch_cuda.so)\n"
+		     "[DEBUG]   [0] [Native] cudaStreamSynchronize (libcudart.so.12)\n"
+		     "[DEBUG]   [1] [Native] (libtorch_cuda.so)\n"
 		     "[DEBUG]   [2] [Python] train.py:8 in forward()\n"
 		     "[DEBUG]   not complete: no rule describes this code\n");
 }
 
 /* ---- what does not fit, or is not to be shown ---- */
 
-#define LONG_PATH "/home/alice/venv/lib/python3.11/site-packages/torch/nn/modules/module.py"
+#define LONG_PATH "/data/alice/venv/lib/python3.11/site-packages/torch/nn/modules/module.py"
 
 static const struct {
 	const char *name;

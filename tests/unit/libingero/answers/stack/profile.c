@@ -12,8 +12,8 @@ static void rows_make(void)
 {
 	Ingero__V1__StackRow *row;
 
-	made_stack_python(&first, 1, "/home/alice/net.py", 142);
-	made_stack_python(&second, 2, "/home/alice/net.py", 142);
+	made_stack_python(&first, 1, "/data/alice/net.py", 142);
+	made_stack_python(&second, 2, "/data/alice/net.py", 142);
 	second.stack.is_complete = 0;
 	made_rows_init(&made);
 	row = made_row(&made, &first, 4711, "cudaStreamSynchronize", 100, MS);

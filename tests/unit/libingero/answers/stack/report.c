@@ -20,9 +20,9 @@ static void rows_make(void)
 {
 	Ingero__V1__StackRow *row;
 
-	made_stack_python(&first, 1, "/home/alice/net.py", 142);
-	made_stack_python(&second, 2, "/home/alice/net.py", 142);
-	made_stack_python(&other, 3, "/home/alice/net.py", 99);
+	made_stack_python(&first, 1, "/data/alice/net.py", 142);
+	made_stack_python(&second, 2, "/data/alice/net.py", 142);
+	made_stack_python(&other, 3, "/data/alice/net.py", 99);
 	made_rows_init(&made);
 	row = made_row(&made, &first, 4711, "cudaStreamSynchronize", 100, 12 * MS);
 	row->counted = 6400;
@@ -168,7 +168,7 @@ static void bound_test(size_t i)
 	CLEANUP(stack_sites_done) struct stack_sites sites = STACK_SITES_INIT;
 	struct stack_question q = question_of(STACK_BY_SITE, "time");
 
-	made_stack_python(&first, 1, "/home/alice/net.py", 142);
+	made_stack_python(&first, 1, "/data/alice/net.py", 142);
 	made_rows_init(&made);
 	for (size_t k = 0; k < ARRAY_SIZE(bounds[i].rows) && bounds[i].rows[k].max_ns; k++) {
 		Ingero__V1__StackRow *row = made_row(&made, &first, 1, "cudaMalloc", bounds[i].rows[k].count, 1);
@@ -203,7 +203,7 @@ static void json_test(void)
 		      "4712],\"processes\":2,\"stacks\":2,\"count\":1000,\"total_ns\":2100000000,\"p99_ns\":"
 		      "12000000,\"max_ns\":12000000,\"bytes\":1048576,\"errors\":0,\"blame_ns\":{\"on_cpu\":"
 		      "525000000,\"device\":1575000000},\"counted\":7300,\"counted_ns\":7300000000,"
-		      "\"is_estimate\":true,\"from\":{\"file\":\"/home/alice/net.py\",\"func\":\"forward\","
+		      "\"is_estimate\":true,\"from\":{\"file\":\"/data/alice/net.py\",\"func\":\"forward\","
 		      "\"line\":142},\"stack_id\":1,\"stack\":[{\"ip\":",
 		      430) == 0);
 	CHECK("end", strstr(text, "],\"more_sites\":1,\"rows\":4,\"calls\":1052,\"without\":2,\"incomplete\":7,"

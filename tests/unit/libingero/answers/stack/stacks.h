@@ -65,7 +65,7 @@ static inline void made_stack_python(struct made_stack *s, uint64_t id, const ch
 	made_native(s, "cudaStreamSynchronize", "/lib/libcudart.so.12");
 	made_native(s, "at::wait(int)+0x1d4", "/lib/libtorch_cuda.so");
 	made_python(s, file, line, "forward");
-	made_python(s, "/home/alice/train.py", 13, "main");
+	made_python(s, "/data/alice/train.py", 13, "main");
 	made_native(s, "_start+0x21", "/usr/bin/python3.11");
 }
 

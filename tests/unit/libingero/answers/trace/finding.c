@@ -60,7 +60,7 @@ static void from_test(void)
 	static Ingero__V1__Site site = INGERO__V1__SITE__INIT;
 
 	(void)reply_hog(&reply);
-	site.file = figures_text("/home/alice/train.py");
+	site.file = figures_text("/data/alice/train.py");
 	site.func = figures_text("forward");
 	site.line = 142;
 	reply.finding[0].from = &site;
