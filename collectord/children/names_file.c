@@ -142,12 +142,15 @@ static struct candidate *function_find(const struct names_file *file, const stru
 	static struct candidate candidates[2]; /* the process has one thread */
 	struct candidate *best = NULL, *next = &candidates[0];
 	size_t first = 0, n = elf_symbols_find(&file->symbols, address, code->start, &first);
-	const struct elf_function *functions = file->symbols.functions.items + first;
+	const struct elf_function *functions;
 	bool is_sized = false;
 
+	if (!n)
+		return NULL;
+	functions = file->symbols.functions.items + first;
 	for (size_t i = 0; i < n; i++)
 		is_sized |= elf_function_has(&functions[i], address);
-	if (n && !is_sized && is_behind_unsized(file, functions, address))
+	if (!is_sized && is_behind_unsized(file, functions, address))
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		/* A function without a size that begins where another one does may be an empty one. */
