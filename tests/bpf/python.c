@@ -34,7 +34,7 @@ struct code {
 	uint64_t address;
 	char *name, *qualname, *file;
 	struct parser_code_line *lines;
-	uint32_t n_lines, end, first_line;
+	uint32_t n_lines, end, first_line, traceable;
 };
 
 struct frame {
@@ -82,6 +82,7 @@ static void code_take(const struct code_record *record, size_t n)
 	code->n_lines = answer.code.n_lines;
 	code->end = answer.code.end;
 	code->first_line = record->first_line;
+	code->traceable = record->traceable;
 	texts = (const char *)&answer.code + sizeof(answer.code) + answer.code.n_lines * sizeof(code->lines[0]);
 	free(code->name);
 	free(code->qualname);
@@ -153,7 +154,8 @@ static void stack_take(const struct stack_record *record)
 		const struct code *code = code_place(frame->code);
 		char text[LINE_BYTES];
 
-		if (!frame->code)
+		/* No frame, or one that has not begun, which Python does not show. */
+		if (!frame->code || (int64_t)frame->instruction < (int64_t)code->traceable)
 			continue;
 		(void)snprintf(text, sizeof(text), "%s\t%s\t%s\t%u", code->address ? code->name : "(none)",
 			       code->address ? code->qualname : "", code->address ? code->file : "",

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import ctypes
 import functools
+import gc
 import sys
 import threading
 
@@ -259,6 +260,27 @@ def reuse():
         with_gil(FD_FREED, address, 0, 0)
 
 
+def finalized():
+    """Finalizers that run wherever memory is taken: also before a frame has begun, where the interpreter hides it."""
+    class Circle:
+        def __init__(self):
+            self.self = self
+
+        def __del__(self):
+            here()
+
+    def with_cells(a, b):
+        Circle()
+        return lambda: (a, b)
+
+    gc.collect()
+    gc.set_threshold(1, 1, 1)
+    for i in range(100):
+        with_cells(i, i)
+    gc.set_threshold(700, 10, 10)
+    gc.collect()
+
+
 def same():
     """Equal stacks, which have one id."""
     for _ in range(50):
@@ -324,6 +346,7 @@ def main():
     shapes()
     same()
     reuse()
+    finalized()
     threads()
     from_c()
     sub_interpreter()
