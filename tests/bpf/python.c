@@ -402,6 +402,7 @@ int main(void)
 		interpreter_check(pythons.paths[i], ring, 0);
 		interpreter_check(pythons.paths[i], ring, WATCH);
 	}
+	pythons_done(&pythons);
 	ring_buffer__free(ring);
 	python_walk__destroy(run.bpf);
 	return check_result();
