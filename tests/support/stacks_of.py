@@ -13,6 +13,9 @@ import symbols_of
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 # The memory itself says that there is nothing more: not damage that can be seen.
 ENDS = {"link_none", "state_none"}
+# Problems of a native frame that is there.
+NAMES = ("name", "line", "a name that is not this address's", "a name of code that has none", "name of code made at run time",
+         "the first frame is not the traced function")
 EVAL = "_PyEval_EvalFrameDefault"
 
 
@@ -77,10 +80,11 @@ class Judge:
             if not told:
                 self.wrong(call, "no event")
             for event in told:
-                self.call(call, event, is_inner=any(other["depth"] < event["depth"] for other in told))
+                self.call(call, event)
 
-    def call(self, call, event, is_inner=False):
-        """is_inner: a call of the driver that the runtime makes inside of this one"""
+    def call(self, call, event):
+        # what the runtime calls of the driver inside of this call
+        is_inner = event["op"] != call["op"]
         self.n[call["shape"]] += 1
         if not event.get("stack"):
             return self.wrong(call, "no stack", event.get("stack_why"))
@@ -215,10 +219,12 @@ class Judge:
         """Every problem, and the share of complete stacks."""
         n = sum(count for shape, count in self.n.items())
         check(f"{name}: there are calls", n > 0)
-        kinds = collections.Counter((call.split()[0], what) for call, what, *_ in self.problems)
-        different = {str(shown): (call, what, *shown) for call, what, *shown in reversed(self.problems)}
-        check(f"{name}: every frame, name and line is right: {len(self.problems)} problems of {n} calls, {dict(kinds.most_common(12))}", not self.problems,
-              *reversed(list(different.values())[-8:]))
+        for kind, is_of_names in (("frame", False), ("name and line", True)):
+            problems = [problem for problem in self.problems if (problem[1] in NAMES) == is_of_names]
+            kinds = collections.Counter((call.split()[0], what) for call, what, *_ in problems)
+            different = {str(shown): (call, what, *shown) for call, what, *shown in reversed(problems)}
+            check(f"{name}: every {kind} is right: {len(problems)} problems of {n} calls, {dict(kinds.most_common(12))}", not problems,
+                  *reversed(list(different.values())[-8:]))
         of = collections.Counter((shape, why) for shape, _, why in self.incomplete)
         check(f"{name}: complete", len(self.incomplete) <= (1 - least) * n, f"{len(self.incomplete)} of {n} are not", dict(of.most_common(20)), self.whys)
 

@@ -185,8 +185,10 @@ static void tell(const struct stack *stack)
 	if (thread.line == MAP_FAILED || report.fd < 0)
 		return;
 	(void)add(&at,
-		  "{\"shape\":\"%s\",\"pid\":%d,\"tid\":%d,\"bytes\":%zu,\"rule\":\"%s\",\"least\":%u,\"frames\":[",
-		  thread.shape, (int)getpid(), (int)gettid(), thread.bytes, rules[thread.rule], thread.least);
+		  "{\"shape\":\"%s\",\"pid\":%d,\"tid\":%d,\"bytes\":%zu,\"op\":\"%s\",\"rule\":\"%s\",\"least\":%u,"
+		  "\"frames\":[",
+		  thread.shape, (int)getpid(), (int)gettid(), thread.bytes,
+		  thread.is_driver ? "cuMemAlloc" : "cudaMalloc", rules[thread.rule], thread.least);
 	for (size_t i = 0; i < stack->n; i++) {
 		if (i)
 			(void)add(&at, ",");

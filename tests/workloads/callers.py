@@ -92,7 +92,7 @@ def frames_of(frame):
 
 def witness(pointer, number):
     name, rule, least = here.shape
-    here.row = {"shape": name, "pid": os.getpid(), "tid": threading.get_native_id(), "bytes": number, "rule": rule, "least": least,
+    here.row = {"shape": name, "pid": os.getpid(), "tid": threading.get_native_id(), "bytes": number, "op": "cudaMalloc", "rule": rule, "least": least,
                 "eval": report.eval, "python": list(frames_of(sys._getframe(1))), **here.more}
 
 
