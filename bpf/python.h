@@ -109,6 +109,7 @@ VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interprete
 {
 	__u64 self = thread_pointer(bpf_get_current_task_btf()), of, first;
 	__u64 known[2]; /* the newest interpreter, the main one */
+	__u64 holder;
 	const struct python_layout *l;
 	struct python_scratch *p;
 
@@ -128,11 +129,20 @@ VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interprete
 	first = THREAD_WORD(p, l->thread_start);
 	if (!of)
 		return STACK_END_UNREADABLE;
-	if (l->is_first || of != READ_ONCE(interpreter->main)) {
+	if (l->holder || of != READ_ONCE(interpreter->main)) {
 		if (bpf_probe_read_user(known, sizeof(known), (void *)(l->main - sizeof(known[0]))))
 			return STACK_END_UNREADABLE;
 		WRITE_ONCE(interpreter->main, known[1]);
-		p->is_sub = of != known[1] || (l->is_first && known[0] != known[1]);
+		p->is_sub = of != known[1];
+		/* There are sub-interpreters. Without the GIL nothing tells which one runs. */
+		if (l->holder && known[0] != known[1]) {
+			holder = python_read(l->main + l->holder);
+			if (!holder || bpf_probe_read_user(p->thread, PYTHON_THREAD_BYTES, (void *)holder) ||
+			    THREAD_WORD(p, l->thread_self) != self)
+				return STACK_END_INTERPRETER;
+			p->is_sub = THREAD_WORD(p, l->thread_interpreter) != known[1];
+			first = THREAD_WORD(p, l->thread_start);
+		}
 	}
 	p->last = l->thread_run ? THREAD_WORD(p, l->thread_run) : 0;
 	if (l->start == PYTHON_START_RUN && first &&
