@@ -209,7 +209,7 @@ _Static_assert(sizeof(struct stack_record) % 8 == 0, "stack_record is ABI betwee
  * after another, unread: the parser reads them.
  */
 #define CODE_TEXT_MAX 1024u   /* bytes of a string object with its head */
-#define CODE_LINES_MAX 32768u /* bytes of a line table */
+#define CODE_LINES_MAX 61440u /* bytes of a line table */
 struct code_record {
 	RECORD_HEADER;
 	__u64 code;	  /* its address */
