@@ -109,6 +109,7 @@ VERIFIED_ALONE __u64 python_thread_find(struct interpreter *interpreter)
 VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interpreter *interpreter, __u64 state)
 {
 	__u64 self = thread_pointer(bpf_get_current_task_btf()), of, first;
+	__u64 known[2]; /* the newest interpreter, the main one */
 	const struct python_layout *l;
 	struct python_scratch *p;
 
@@ -125,9 +126,11 @@ VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interprete
 	first = THREAD_WORD(p, l->thread_start);
 	if (!of)
 		return STACK_END_UNREADABLE;
-	if (of != READ_ONCE(interpreter->main)) {
-		WRITE_ONCE(interpreter->main, python_read(l->main));
-		p->is_sub = of != READ_ONCE(interpreter->main);
+	if (l->is_first || of != READ_ONCE(interpreter->main)) {
+		if (bpf_probe_read_user(known, sizeof(known), (void *)(l->main - sizeof(known[0]))))
+			return STACK_END_UNREADABLE;
+		WRITE_ONCE(interpreter->main, known[1]);
+		p->is_sub = of != known[1] || (l->is_first && known[0] != known[1]);
 	}
 	p->last = l->thread_run ? THREAD_WORD(p, l->thread_run) : 0;
 	if (l->start == PYTHON_START_RUN && first &&

@@ -136,7 +136,7 @@ enum stack_end {
 	STACK_END_FRAME_POINTERS, /* some frames were found by frame pointers: callers may be missing */
 	STACK_END_LARGE,      /* the copy is cut: the stack is larger than STACK_COPY_MAX */
 	STACK_END_LAYOUT,     /* the interpreter is of a version that is not understood */
-	STACK_END_INTERPRETER, /* of the Python part: it runs in a sub-interpreter, callers outside of it are missing */
+	STACK_END_INTERPRETER, /* of the Python part: sub-interpreters run, and frames of one or of its callers may be missing */
 	STACK_END_COUNT
 };
 

@@ -161,6 +161,7 @@ static void harmful_check(void)
 		CHECK_INT_IN(harmful[i / ARRAY_SIZE(lengths)].name, strlen(text), 1, SYMBOL_TEXT_BYTES - 1);
 		memcpy(scrubbed, text, sizeof(text));
 		CHECK(harmful[i / ARRAY_SIZE(lengths)].name, !utf8_scrub(scrubbed));
+		CHECK(harmful[i / ARRAY_SIZE(lengths)].name, !strchr(text, '?')); /* no character is cut */
 	}
 	doubling_name(name);
 	symbol_text_write(name, text);
