@@ -45,31 +45,45 @@ static void python_append(const Ingero__V1__StackFrame *frame, const struct text
 	out->failed |= rest.failed || whole.failed;
 }
 
+/* At the beginning of a function there is no offset to tell. */
+static void symbol_append(const char *symbol, struct buf *out)
+{
+	static const char none[] = "+0x0";
+	size_t n = strlen(symbol), n_none = strlen(none);
+
+	if (n > n_none && strcmp(symbol + n - n_none, none) == 0)
+		n -= n_none;
+	(void)buf_append(out, symbol, n);
+}
+
 static void native_append(const Ingero__V1__StackFrame *frame, bool has_mark, const struct text_style *style,
 			  unsigned int room, struct buf *out)
 {
-	CLEANUP(buf_done) struct buf rest = BUF_INIT;
+	CLEANUP(buf_done) struct buf rest = BUF_INIT, symbol = BUF_INIT;
 	unsigned int used = has_mark ? text_append(out, style, "[Native] ", room) : 0, tail;
 
-	if (*frame->module)
+	symbol_append(frame->symbol, &symbol);
+	/* "libx.so.1+0x2a" names its library already. */
+	if (*frame->module && !(symbol.n && stack_frame_is_nameless(frame)))
 		(void)buf_printf(&rest, "(%s)", text_file_name(frame->module));
 	if (*frame->file) {
 		(void)buf_printf(&rest, "%s%s", rest.n ? " " : "", text_file_name(frame->file));
 		if (frame->line)
 			(void)buf_printf(&rest, ":%u", frame->line);
 	}
-	if (!rest.n && !*frame->symbol)
+	if (!rest.n && !symbol.n)
 		(void)buf_printf(&rest, "0x%" PRIx64, frame->ip);
 	tail = text_columns(buf_text(&rest));
-	if (*frame->symbol) {
+	if (symbol.n) {
 		unsigned int left = room - MIN(room, used + (tail ? tail + 1 : 0));
 
-		used += text_append(out, style, frame->symbol, MIN(MAX(left, SYMBOL_LEAST), room - MIN(room, used)));
+		used += text_append(out, style, buf_text(&symbol),
+				    MIN(MAX(left, SYMBOL_LEAST), room - MIN(room, used)));
 		if (tail)
 			used += text_append(out, style, " ", room - MIN(room, used));
 	}
 	(void)text_append(out, style, buf_text(&rest), room - MIN(room, used));
-	out->failed |= rest.failed;
+	out->failed |= rest.failed || symbol.failed;
 }
 
 void stack_frame_append(const Ingero__V1__StackFrame *frame, bool has_native_mark, const struct text_style *style,

@@ -6,6 +6,8 @@
 #include "base/layer.h"
 #include "libingero/render/text.h"
 
+#define CHAIN_MOST 8u /* callers beyond are beyond the width of a screen */
+
 /* Bytes of "f" in "f+0x1d4". */
 static size_t symbol_bytes(const char *symbol)
 {
@@ -16,6 +18,14 @@ static size_t symbol_bytes(const char *symbol)
 	if (digits < n && digits >= 3 && memcmp(symbol + digits - 3, "+0x", 3) == 0)
 		return digits - 3;
 	return n;
+}
+
+bool stack_frame_is_nameless(const Ingero__V1__StackFrame *frame)
+{
+	const char *library = text_file_name(frame->module);
+	size_t n = symbol_bytes(frame->symbol);
+
+	return !frame->is_python && (n == 0 || (n == strlen(library) && memcmp(frame->symbol, library, n) == 0));
 }
 
 struct stack_place stack_place_of(const Ingero__V1__StackFrame *frame)
@@ -29,6 +39,8 @@ struct stack_place stack_place_of(const Ingero__V1__StackFrame *frame)
 	};
 
 	place.n_func = frame->is_python ? strlen(frame->symbol) : symbol_bytes(frame->symbol);
+	if (stack_frame_is_nameless(frame))
+		place.n_func = 0;
 	return place;
 }
 
@@ -42,7 +54,7 @@ static const Ingero__V1__StackFrame *native_find(const Ingero__V1__Stack *stack)
 
 		if (frame->is_python || layer_names_library(text_file_name(frame->module)))
 			continue;
-		if (*frame->symbol)
+		if (!stack_frame_is_nameless(frame))
 			return frame;
 		first = first ? first : frame;
 	}
@@ -79,6 +91,27 @@ void stack_place_append(const struct stack_place *place, struct buf *out)
 		(void)buf_printf(out, "%s(%s)", has_func ? " " : "", text_file_name(place->module));
 	if (!*place->file && !*place->module && !has_func)
 		(void)buf_append_text(out, "an unknown place");
+}
+
+void stack_chain_append(const Ingero__V1__Stack *stack, struct buf *out)
+{
+	struct stack_place place, next;
+	unsigned int n = 0;
+	size_t i = 0;
+
+	if (!stack_place_find(stack, &place))
+		return;
+	stack_place_append(&place, out);
+	while (i < stack->n_frames && stack->frames[i]->symbol != place.func)
+		i++;
+	for (i++; i < stack->n_frames && n < CHAIN_MOST; i++) {
+		next = stack_place_of(stack->frames[i]);
+		if (next.is_python != place.is_python || !next.n_func)
+			continue;
+		(void)buf_append_text(out, " ← ");
+		stack_place_append(&next, out);
+		n++;
+	}
 }
 
 void stack_site_append(const Ingero__V1__Site *site, struct buf *out)

@@ -17,6 +17,9 @@ struct stack_place {
 	bool is_python;
 };
 
+/** stack_frame_is_nameless() - whether its function is not known: a native frame without a symbol, or with its library
+ * for one */
+bool stack_frame_is_nameless(const Ingero__V1__StackFrame *frame);
 /** stack_place_of() - place of a frame */
 struct stack_place stack_place_of(const Ingero__V1__StackFrame *frame);
 /**
@@ -31,5 +34,8 @@ bool stack_place_find(const Ingero__V1__Stack *stack, struct stack_place *ret);
  * "(libtorch_cpu.so)", or "an unknown place"
  */
 void stack_place_append(const struct stack_place *place, struct buf *out);
+/** stack_chain_append() - append the place, and its callers of the same kind: "net.py:9 in forward ← train.py:13 in
+ * main" */
+void stack_chain_append(const Ingero__V1__Stack *stack, struct buf *out);
 /** stack_site_append() - append the same of a finding's site; nothing for NULL, or where nothing is known */
 void stack_site_append(const Ingero__V1__Site *site, struct buf *out);

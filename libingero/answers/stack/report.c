@@ -111,7 +111,9 @@ static void site_cells_add(const struct stack_question *q, const struct stack_si
 			units_ratio((double)site->blame.ns[class] / (double)site->blame.sum_ns, UNITS_TIGHT).text);
 	table_add(t, TEXT_PLAIN, "%s", buf_text(&blame));
 	table_add(t, TEXT_PLAIN, "%s", trace_op_label(site->most->op).text);
-	if (site->has_place)
+	if (site->has_place && q->by == STACK_BY_STACK)
+		stack_chain_append(site->most->stack, &place);
+	else if (site->has_place)
 		stack_place_append(&site->place, &place);
 	table_add(t, site->has_place ? TEXT_PLAIN : TEXT_DIM, "%s", site->has_place ? buf_text(&place) : WITHOUT);
 	t->failed |= place.failed || blame.failed;

@@ -53,6 +53,12 @@ static void stripped(void)
 	made.frames[3].symbol = TEXT("");
 }
 
+static void library_for_symbol(void)
+{
+	stripped();
+	made.frames[2].symbol = TEXT("train+0x2a");
+}
+
 static void nothing_known(void)
 {
 	stripped();
@@ -88,6 +94,7 @@ static const struct {
 	{ "Python before native", python_far_out, "train.py:8 in run" },
 	{ "no symbol: the next that has one", no_symbol, "main (train)" },
 	{ "nothing has a symbol", stripped, "(train)" },
+	{ "the program for a symbol", library_for_symbol, "(train)" },
 	{ "neither symbol nor library", nothing_known, "an unknown place" },
 	{ "nothing but CUDA's own: the function called", library_alone, "cuLaunchKernel (libcuda.so.1)" },
 	{ "no offset", no_offset, "operator+0x (train)" },
@@ -103,6 +110,21 @@ static void place_test(size_t i)
 	CHECK(places[i].name, stack_place_find(&made.stack, &place));
 	stack_place_append(&place, &out);
 	CHECK_STR_EQ(places[i].name, buf_text(&out), places[i].want);
+}
+
+static void chain_test(void)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT, natives = BUF_INIT, none = BUF_INIT;
+
+	python();
+	stack_chain_append(&made.stack, &out);
+	CHECK_STR_EQ("of Python", buf_text(&out), "net.py:142 in forward ← train.py:13 in main");
+	native();
+	stack_chain_append(&made.stack, &natives);
+	CHECK_STR_EQ("native", buf_text(&natives), "step(int*) (train) ← main (train)");
+	made_stack_init(&made, 1);
+	stack_chain_append(&made.stack, &none);
+	CHECK_INT_EQ("no frames", none.n, 0);
 }
 
 static void no_place_test(void)
@@ -191,6 +213,10 @@ static const struct {
 	{ "a symbol loses its end, the library stays", 40, false, "at::native::vectorized_elementwise_kernel<4>", "",
 	  "/lib/libtorch_cuda.so", 0, "at::native::vectoriz… (libtorch_cuda.so)" },
 	{ "nothing but an address", 40, false, "", "", "", 0, "0x2a" },
+	{ "a library for a symbol", 60, false, "libffi.so.8.1.2+0x6f7a", "", "/lib/libffi.so.8.1.2", 0,
+	  "libffi.so.8.1.2+0x6f7a" },
+	{ "the beginning of a function", 60, false, "cudaMalloc+0x0", "", "/lib/libcudart.so.12", 0,
+	  "cudaMalloc (libcudart.so.12)" },
 	{ "control characters", 60, true, "f\x1b[2J", "/a/\nb.py", "", 3, "[Python] /a/?b.py:3 in f?[2J()" },
 	{ "a library's, too", 60, false, "g", "", "/a/\x1b]0;x\x07", 0, "g (?]0;x?)" },
 };
@@ -219,6 +245,7 @@ int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		place_test(i);
+	chain_test();
 	no_place_test();
 	lines_test();
 	debug_test();

@@ -77,8 +77,8 @@ static void tables_test(void)
 	report_test("count", STACK_BY_STACK, 80, 2,
 		    "14:00:00 to 14:05:00 · 4 stacks by count · 1 052 recorded calls\n"
 		    " count   time    p99  blame        operation       from\n"
-		    "~6 400  ~6.4s   12ms  device 75 %  cudaStreamSync  net.py:142 in forward\n"
-		    "   900  900ms  1.0ms  device 75 %  cudaStreamSync  net.py:142 in forward\n"
+		    "~6 400  ~6.4s   12ms  device 75 %  cudaStreamSync  net.py:142 in forward ← trai…\n"
+		    "   900  900ms  1.0ms  device 75 %  cudaStreamSync  net.py:142 in forward ← trai…\n"
 		    "and 2 more; '--limit' shows them\n" FOOTER);
 	report_test("bytes", STACK_BY_SITE, 90, 1,
 		    "14:00:00 to 14:05:00 · 3 call sites by bytes · 1 052 recorded calls\n"
