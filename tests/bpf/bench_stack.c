@@ -197,7 +197,7 @@ static void rounds_run(struct bench *b)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .rules = RULES_INIT, .n_frames = 30, .n_rounds = 21, .n_calls = PATHS };
+	static struct bench b = { .rules = RULES_INIT, .n_frames = 30, .n_rounds = 21, .n_calls = PATHS };
 	cpu_set_t cpus;
 
 	if ((argc > 2 && parse_u64(argv[2], STACK_NATIVE_MAX, &b.n_frames) < 0) ||
