@@ -13,6 +13,7 @@
 #include "policy.h"
 #include "repeat.h"
 #include "shares.h"
+#include "stack_maps.h"
 
 #define LINKS_MAX 8192	    /* objects in one process; a longer list is damaged */
 #define LINKS_FOLLOWED 2048 /* objects per change, before 5.17; the next change continues after them */
@@ -267,6 +268,7 @@ int loader_changed(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct process_entry *entry;
 	struct loader_debug debug = {};
+	struct stack_maps *maps;
 	struct link_walk walk = {};
 	__u64 next;
 	__u32 tgid = task->tgid;
@@ -284,8 +286,11 @@ int loader_changed(struct pt_regs *ctx)
 			return 0;
 		}
 	}
-	/* Before objects are mapped or unmapped, and after it. */
+	/* Before objects are mapped or unmapped, and after it. In this order: see stack_maps_prove(). */
 	__sync_fetch_and_add(&entry->loader_changes, 1);
+	maps = bpf_map_lookup_elem(&stack_maps, &tgid);
+	if (maps)
+		WRITE_ONCE(maps->tag, 0);
 	if (debug.state == LOADER_DELETE) {
 		entry->is_link_stale = 1;
 		return 0;

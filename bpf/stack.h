@@ -32,7 +32,7 @@ SHARED struct {
 } stack_scratches SEC(".maps");
 
 SHARED struct stack_budget stack_copy_budgets[PROCESS_SLOTS] = {}; /* copies, by slot */
-SHARED __u64 stacks_once = 0; /* number of stacks with a copy so far */
+SHARED __u64 stacks_once = 0;					   /* number of stacks with a copy so far */
 
 static __always_inline struct stack_scratch *stack_scratch_take(void)
 {
@@ -81,17 +81,33 @@ VERIFIED_ALONE __u64 stack_top(struct thread_state *t, __u64 sp)
 	return search.end;
 }
 
-/* Whether the mappings that the daemon knows are those of now. */
-static __always_inline bool stack_maps_hold(const struct stack_maps *maps, const struct stack_record *r)
+/*
+ * Whether a list that is used for the first time is of now: a change of the dynamic loader between the reading of the
+ * mappings and the writing of the list is seen in the numbers, a later one ends the list (loader.bpf.c).
+ */
+VERIFIED_ALONE int stack_maps_prove(struct stack_maps *maps, __u32 tgid)
 {
-	return maps->tag && maps->exec_gen == r->exec_gen && maps->loader_changes == r->loader_changes &&
-	       maps->exec_vm == r->exec_vm;
+	const struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
+
+	if (!maps || !entry || maps->loader_changes != READ_ONCE(entry->loader_changes))
+		return 0;
+	WRITE_ONCE(maps->is_proved, 1);
+	return 1;
+}
+
+/* The mappings of the process, if those that the daemon knows are those of now. */
+static __always_inline struct stack_maps *stack_maps_of(struct thread_state *t, const struct stack_record *r)
+{
+	struct stack_maps *maps = bpf_map_lookup_elem(&stack_maps, &t->tgid);
+
+	if (!maps || maps->exec_gen != r->exec_gen || maps->exec_vm != r->exec_vm)
+		return NULL;
+	return maps->is_proved || stack_maps_prove(maps, t->tgid) ? maps : NULL;
 }
 
 /* What a walk needs of the record, and all that is needed to compare it. */
 static __always_inline void stack_begin(struct stack_scratch *s, struct thread_state *t, struct task_struct *task)
 {
-	const struct process_entry *entry = bpf_map_lookup_elem(&processes, &t->tgid);
 	struct stack_record *r = &s->record;
 	struct stack_walk *w = &s->walk;
 	__u64 n_most;
@@ -102,7 +118,6 @@ static __always_inline void stack_begin(struct stack_scratch *s, struct thread_s
 	r->exec_gen = t->exec_gen;
 	r->slot = t->slot;
 	r->exec_vm = task->mm ? task->mm->exec_vm : 0;
-	r->loader_changes = entry ? entry->loader_changes : 0;
 	w->n_filled = 0;
 	w->pass = READ_ONCE(unwind_pass);
 	w->trampoline = trampoline_address(task);
@@ -114,6 +129,9 @@ static __always_inline void stack_begin(struct stack_scratch *s, struct thread_s
 /* The rest of the header, before the record is sent. */
 static __always_inline void stack_fill_header(struct stack_record *r, const struct thread_state *t)
 {
+	const struct process_entry *entry = bpf_map_lookup_elem(&processes, &t->tgid);
+
+	r->loader_changes = entry ? entry->loader_changes : 0;
 	r->time_ns = bpf_ktime_get_ns();
 	r->type = RECORD_STACK;
 	r->flags = 0;
@@ -259,7 +277,7 @@ static __always_inline bool memo_check(struct stack_scratch *s, const struct sta
 static __always_inline __u64 stack_make(struct stack_scratch *s, const struct stack_maps *maps)
 {
 	struct stack_key key = {};
-	int is_known = maps && memo_find(s);
+	bool is_known = s->record.tag && memo_find(s);
 
 	if (!is_known) {
 		native_walk(s, maps);
@@ -292,7 +310,7 @@ static __always_inline __u64 stack_make(struct stack_scratch *s, const struct st
 VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u32 index, __u64 ip, __u64 sp, __u64 frame_pointer)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct stack_maps *maps;
+	struct stack_maps *maps;
 	struct stack_scratch *s;
 	__u64 id;
 
@@ -307,10 +325,8 @@ VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u32 index, __u64 ip, _
 	s->record.native[0].ip = t->frames[index].ip;
 	s->record.native[0].cfa = sp;
 	stack_begin(s, t, task);
-	maps = bpf_map_lookup_elem(&stack_maps, &t->tgid);
-	if (maps && !stack_maps_hold(maps, &s->record))
-		maps = NULL;
-	s->record.tag = maps ? maps->tag : 0;
+	maps = stack_maps_of(t, &s->record);
+	s->record.tag = maps ? READ_ONCE(maps->tag) : 0;
 	id = stack_make(s, maps);
 	if (!id) {
 		stack_fill_header(&s->record, t);

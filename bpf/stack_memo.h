@@ -132,7 +132,9 @@ VERIFIED_ALONE int memo_find(struct stack_scratch *s)
 		if (!e || !memo_is_of(e, s))
 			continue;
 		sequence = READ_ONCE(e->sequence);
-		if (s->walk.n_filled < e->n_bytes)
+		if (!s->walk.n_filled)
+			stack_fill_first(s, e->n_bytes);
+		else if (s->walk.n_filled < e->n_bytes)
 			stack_fill(s, e->n_bytes);
 		if (sequence & 1 || s->walk.n_filled < e->n_bytes || !memo_compare(s, e))
 			continue;

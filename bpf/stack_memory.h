@@ -87,6 +87,13 @@ static __always_inline __u64 stack_piece(const struct stack_scratch *s, __u64 pa
 	return piece < s->walk.n_most - n ? piece : s->walk.n_most - n;
 }
 
+/* Reads the stack up to byte `n` from the stack pointer, nothing having been read yet. */
+static __always_inline void stack_fill_first(struct stack_scratch *s, __u64 n)
+{
+	if (!stack_read(s, n) && s->walk.trampoline)
+		stack_mend(s, 0);
+}
+
 /* Reads the stack up to byte `n` from the stack pointer and a few pages more, or as far as it can be read. */
 VERIFIED_ALONE int stack_fill(struct stack_scratch *s, __u64 n)
 {

@@ -102,6 +102,8 @@ struct stack_maps {
 	__u32 exec_gen;	      /* of the process when its mappings were read */
 	__u32 loader_changes; /* likewise: struct process_entry */
 	__u64 exec_vm;	      /* likewise: its executable pages that it cannot write */
+	__u32 is_proved;      /* 0; set by the kernel half once it has compared loader_changes: from then on a change ends tag */
+	__u32 pad;
 	struct stack_mapping mappings[STACK_MAPPINGS_MAX];
 };
 

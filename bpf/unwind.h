@@ -220,7 +220,7 @@ VERIFIED_ALONE int frame_leave(struct stack_scratch *s, const struct stack_maps 
 	__u64 address, at;
 	__u32 rule;
 
-	if (!s || !maps)
+	if (!s || !maps || !s->record.tag)
 		return STACK_END_RULE;
 	address = s->walk.at.ip - !s->walk.at.is_exact;
 	at = address - s->walk.mapping_start;

@@ -26,6 +26,7 @@
 #define ROUNDS_MAX 101
 #define PATHS 4096 /* more stacks than the memo has entries, all with the same registers */
 #define PATH_FRAMES 12
+#define WARM_CALLS 256u
 #define FRAMES_BESIDE 8 /* of this program and the C library */
 
 enum part { PART_UNTRACED, PART_FLOOR, PART_RECORD, PART_SEEN, PART_MISS, PART_COUNT };
@@ -43,8 +44,11 @@ struct bench {
 	int path_fd;
 	uint64_t n_frames, n_rounds, n_calls;
 	bool has_many_paths;
-	double ns; /* of the last part */
+	unsigned int n_now; /* calls of the current part */
+	unsigned int path;  /* of the next call */
+	double ns;	    /* of the last part */
 	size_t n_stacks, n_calls_lost;
+	uint16_t n_native; /* frames of the last stack that was sent */
 };
 
 /* One of 2^n ways to the call: each bit selects the place of a call. */
@@ -68,9 +72,9 @@ static int calls_time(void *data)
 	unsigned int mask = b->has_many_paths ? PATHS - 1 : 0;
 	uint64_t begin = rig_thread_cpu_ns();
 
-	for (unsigned int i = 0; i < b->n_calls; i++)
-		(void)path_call(i & mask, PATH_FRAMES);
-	b->ns = (double)(rig_thread_cpu_ns() - begin) / (double)b->n_calls;
+	for (unsigned int i = 0; i < b->n_now; i++)
+		(void)path_call(b->path++ & mask, PATH_FRAMES);
+	b->ns = (double)(rig_thread_cpu_ns() - begin) / b->n_now;
 	return 0;
 }
 
@@ -86,18 +90,25 @@ static int on_any_call(void *data, void *record, size_t n)
 
 static int on_any_stack(void *data, void *record, size_t n)
 {
+	struct stack_record stack = { .n_native = 0 };
 	struct bench *b = data;
 
-	(void)record;
-	(void)n;
+	memcpy(&stack, record, MIN(n, sizeof(stack)));
 	b->n_stacks++;
+	b->n_native = stack.n_native;
 	return 0;
 }
 
-static double part_time(struct bench *b)
+/* @n_before: parts before the one that counts, all from one place of the program */
+static double part_time(struct bench *b, unsigned int n_before)
 {
+	for (unsigned int i = 0; i <= n_before; i++) {
+		(void)ring_buffer__consume(b->rings);
+		b->n_stacks = b->n_calls_lost = 0;
+		b->n_now = i < n_before ? WARM_CALLS : (unsigned int)b->n_calls;
+		(void)deep_omit((unsigned int)b->n_frames, calls_time, b);
+	}
 	(void)ring_buffer__consume(b->rings);
-	(void)deep_omit((unsigned int)b->n_frames, calls_time, b);
 	return b->ns;
 }
 
@@ -107,22 +118,11 @@ static double floor_time(struct bench *b)
 
 	if (floor_attach(b->floor, b->path_fd, &b->site, 1) < 0)
 		exit(1);
-	ns = part_time(b);
+	ns = part_time(b, 0);
 	floor_detach(b->floor);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	return ns;
-}
-
-/* Each stack is sent, and those that the memo can keep are in it, before anything is measured. */
-static void stacks_warm(struct bench *b)
-{
-	uint64_t n_calls = b->n_calls;
-
-	b->n_calls = 256;
-	for (unsigned int i = 0; i < 3 * PATHS / 256; i++)
-		(void)part_time(b);
-	b->n_calls = n_calls;
 }
 
 static void traced_times(struct bench *b, double ret_ns[PART_COUNT])
@@ -133,17 +133,15 @@ static void traced_times(struct bench *b, double ret_ns[PART_COUNT])
 	if (probe_set_attach_library(b->rig.set, b->path_fd, &b->site, 1, &library) < 0)
 		exit(1);
 	rig_target(&b->rig, 0, wish);
-	ret_ns[PART_RECORD] = part_time(b);
+	ret_ns[PART_RECORD] = part_time(b, 0);
 	wish.flags |= WISH_STACKS;
 	rig_target(&b->rig, 0, wish);
 	(void)subject_empty(); /* its process has an entry from now on */
 	rules_put(&b->rules, &b->rig);
 	for (int i = 0; i < 2; i++) {
 		b->has_many_paths = i == 1;
-		stacks_warm(b);
-		b->n_stacks = b->n_calls_lost = 0;
-		ret_ns[PART_SEEN + i] = part_time(b);
-		(void)ring_buffer__consume(b->rings);
+		/* Before what counts each stack is sent, and the memo has those that it can keep. */
+		ret_ns[PART_SEEN + i] = part_time(b, i ? 2 * PATHS / WARM_CALLS : 2);
 		if (b->n_stacks || b->n_calls_lost)
 			printf("%s: %zu stacks were sent, %zu calls have none\n", part_names[PART_SEEN + i],
 			       b->n_stacks, b->n_calls_lost);
@@ -177,7 +175,7 @@ static void rounds_run(struct bench *b)
 	for (size_t i = 0; i < b->n_rounds; i++) {
 		double now[PART_COUNT], floor;
 
-		now[PART_UNTRACED] = part_time(b);
+		now[PART_UNTRACED] = part_time(b, 0);
 		now[PART_FLOOR] = floor_time(b);
 		traced_times(b, now);
 		floor = now[PART_FLOOR] - now[PART_UNTRACED];
@@ -190,6 +188,7 @@ static void rounds_run(struct bench *b)
 		printf("%-24s %7.0f ns   %.2f (%.2f-%.2f)\n", part_names[k], quantile_of(ns[k], b->n_rounds, 50),
 		       quantile_of(ratios[k], b->n_rounds, 50), quantile_of(ratios[k], b->n_rounds, 25),
 		       quantile_of(ratios[k], b->n_rounds, 75));
+	printf("%u native frames\n", b->n_native);
 	probe_stacks_memo(b->rig.set, &memo);
 	if (memo.n_hits || memo.n_misses)
 		printf("memo: %ju hits, %ju misses, %ju wrong\n", (uintmax_t)memo.n_hits, (uintmax_t)memo.n_misses,
@@ -198,7 +197,7 @@ static void rounds_run(struct bench *b)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .rules = RULES_INIT, .n_frames = 30, .n_rounds = 21, .n_calls = PATHS };
+	static struct bench b = { .rules = RULES_INIT, .n_frames = 30, .n_rounds = 21, .n_calls = PATHS };
 	cpu_set_t cpus;
 
 	if ((argc > 2 && parse_u64(argv[2], STACK_NATIVE_MAX, &b.n_frames) < 0) ||
