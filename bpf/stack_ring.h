@@ -7,8 +7,8 @@
 #include "shares.h"
 #include "stack_record.h"
 
-#define STACK_RING_BYTES (4u << 20)
-#define STACK_COPIES_BYTES (STACK_RING_BYTES / 4)
+#define STACK_RING_BYTES (8u << 20)
+#define STACK_COPIES_BYTES (STACK_RING_BYTES / 2)
 #define STACK_SHARE_BYTES (STACK_RING_BYTES / 4 * 3)
 #define STACK_WAKE_BYTES (STACK_RING_BYTES / 8) /* of unread stacks: the daemon is woken, once */
 

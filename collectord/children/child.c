@@ -151,6 +151,20 @@ static void on_answer_readable(int status, void *data)
 	child_pump(child);
 }
 
+static int child_start(struct child *child)
+{
+	int r = process_start(child->loop, child->role, NULL, 0, on_answer_readable, child, &child->process);
+
+	child->n_answered = 0;
+	return r < 0 ? log_err(r, "cannot start the %s process", child->role) : 0;
+}
+
+void child_begin(struct child *child)
+{
+	if (!child->process && !child->is_closing)
+		(void)child_start(child);
+}
+
 /* Sends the first question, to a fresh process if none runs or if it served another owner. */
 static int question_send(struct child *child, struct question *q)
 {
@@ -160,11 +174,9 @@ static int question_send(struct child *child, struct question *q)
 		child_end_process(child);
 	for (int tries = 0; tries < 2; tries++) { /* the end of the old process may not be noticed yet */
 		if (!child->process) {
-			r = process_start(child->loop, child->role, NULL, 0, on_answer_readable, child,
-					  &child->process);
-			child->n_answered = 0;
+			r = child_start(child);
 			if (r < 0)
-				return log_err(r, "cannot start the %s process", child->role);
+				return r;
 		}
 		r = fd_send(process_socket(child->process), q->bytes, q->n, &q->fd, q->fd >= 0);
 		if (r == 0)

@@ -254,6 +254,7 @@ static int names_ask_send(struct stack_file *file, names_told_func told, void *d
 	CLEANUP(freep) struct names_ask *ask = calloc(1, sizeof(*ask));
 	CLEANUP(closep) int own_fd = names->is_debug_asked ? -1 : stack_file_open(file);
 	int fd = names->is_debug_asked ? names->debug.fd : own_fd, r;
+	uint32_t owner = names->is_debug_asked ? 0 : file->owner;
 
 	if (!ask)
 		return -ENOMEM;
@@ -261,8 +262,8 @@ static int names_ask_send(struct stack_file *file, names_told_func told, void *d
 		return fd;
 	*ask = (struct names_ask){ stack_file_ref(file), told, data };
 	names_question_fill(file, &question);
-	r = child_ask(stack_files_namer(file->files), &question, sizeof(question), fd,
-		      names->is_debug_asked ? 0 : file->owner, NAMES_LIMIT_NS, on_names, ask);
+	r = child_ask(stack_files_namer(file->files, owner), &question, sizeof(question), fd, owner, NAMES_LIMIT_NS,
+		      on_names, ask);
 	if (r < 0) {
 		stack_file_unref(file);
 		return r;

@@ -278,7 +278,7 @@ static int rules_ask_send(struct stack_file *file, rules_told_func told, void *d
 	*ask = (struct rules_ask){ stack_file_ref(file), told, data };
 	question.n = (uint32_t)w->asked.n;
 	memcpy(question.pages, w->asked.items, w->asked.n * sizeof(w->asked.items[0]));
-	r = child_ask(stack_files_parser(file->files), &question, sizeof(question), fd, file->owner, RULES_LIMIT_NS,
+	r = child_ask(stack_files_parser(file->files, file->owner), &question, sizeof(question), fd, file->owner, RULES_LIMIT_NS,
 		      on_rules, ask);
 	if (r < 0) {
 		stack_file_unref(file);

@@ -25,7 +25,7 @@
 #define FILE_SEGMENTS_MAX 64
 
 struct stack_files {
-	struct child *parser, *namer;
+	struct stack_readers readers;
 	struct probe_set *probes;
 	int proc_fd;
 	uint64_t memory_device; /* from target_memory_device() */
@@ -54,15 +54,14 @@ static int on_own_mapping(const struct procfs_mapping *m, void *data)
 	return 1;
 }
 
-int stack_files_new(struct child *parser, struct child *namer, struct probe_set *probes, struct stack_files **ret_files)
+int stack_files_new(const struct stack_readers *readers, struct probe_set *probes, struct stack_files **ret_files)
 {
 	struct stack_files *files = calloc(1, sizeof(*files));
 	CLEANUP(closep) int self_fd = -1;
 
 	if (!files)
 		return -ENOMEM;
-	files->parser = parser;
-	files->namer = namer;
+	files->readers = *readers;
 	files->probes = probes;
 	files->next_page = 1; /* 0 means none */
 	files->vdso_fd = -1;
@@ -110,14 +109,14 @@ void stack_files_free(struct stack_files *files)
 	free(files);
 }
 
-struct child *stack_files_parser(const struct stack_files *files)
+struct child *stack_files_parser(const struct stack_files *files, uint32_t owner)
 {
-	return files->parser;
+	return files->readers.parser[owner ? STACK_READERS_OWN : STACK_READERS_ROOT];
 }
 
-struct child *stack_files_namer(const struct stack_files *files)
+struct child *stack_files_namer(const struct stack_files *files, uint32_t owner)
 {
-	return files->namer;
+	return files->readers.namer[owner ? STACK_READERS_OWN : STACK_READERS_ROOT];
 }
 
 struct probe_set *stack_files_probes(const struct stack_files *files)

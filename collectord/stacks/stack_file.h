@@ -32,6 +32,16 @@ struct stack_segment {
 	uint32_t first_page; /* its place in the table of pages */
 };
 
+/*
+ * Parser children. Names of a large file take a second, and rules must not wait for them. A process that has read a
+ * user's own file is replaced before it reads anybody else's, and forgets what it knew: so root's files have their own.
+ */
+enum { STACK_READERS_ROOT, STACK_READERS_OWN, STACK_READERS_COUNT };
+struct stack_readers {
+	struct child *parser[STACK_READERS_COUNT]; /* borrowed; they outlive the files */
+	struct child *namer[STACK_READERS_COUNT];
+};
+
 struct stack_file {
 	struct stack_file *next; /* in its bucket */
 	struct stack_files *files;
@@ -49,15 +59,15 @@ struct stack_file {
 };
 
 /**
- * stack_files_new() - @parser, @namer: parser children, borrowed as @probes is; they outlive it. Names of a large file
- * take a second, and rules must not wait for them.
+ * stack_files_new() - @readers: copied; @probes: borrowed, it outlives it
  * Return: 0 or -errno
  */
-int stack_files_new(struct child *parser, struct child *namer, struct probe_set *probes, struct stack_files **ret_files);
+int stack_files_new(const struct stack_readers *readers, struct probe_set *probes, struct stack_files **ret_files);
 /** stack_files_free() - every reference was given back. NULL is allowed */
 void stack_files_free(struct stack_files *files);
-struct child *stack_files_parser(const struct stack_files *files);
-struct child *stack_files_namer(const struct stack_files *files);
+/** stack_files_parser(), stack_files_namer() - who reads files of an owner: rules, and names */
+struct child *stack_files_parser(const struct stack_files *files, uint32_t owner);
+struct child *stack_files_namer(const struct stack_files *files, uint32_t owner);
 struct probe_set *stack_files_probes(const struct stack_files *files);
 /** stack_files_proc_fd() - handle of /proc */
 int stack_files_proc_fd(const struct stack_files *files);

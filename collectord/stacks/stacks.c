@@ -24,7 +24,7 @@
 
 struct stacks {
 	struct stacks_events events;
-	struct child *parser, *namer;
+	struct stack_readers readers;
 	struct stack_files *files;
 	struct codes *codes;
 	struct process_stacks *processes;
@@ -175,6 +175,12 @@ struct stack *stacks_find(struct stacks *s, const struct call_record *call)
 
 void stacks_look(struct stacks *s, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
 {
+	/* Processes that start while a call waits would be told as what it waited for. */
+	for (size_t i = 0; i < STACK_READERS_COUNT; i++)
+		if (i == STACK_READERS_ROOT || uid) {
+			child_begin(s->readers.parser[i]);
+			child_begin(s->readers.namer[i]);
+		}
 	process_stacks_look(s->processes, tgid, exec_gen, uid);
 	kick(s);
 }
@@ -191,6 +197,26 @@ void stacks_exit(struct stacks *s, uint32_t tgid)
 }
 
 /* ---- opening and closing ---- */
+
+static int readers_open(uv_loop_t *loop, struct stack_readers *readers)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < STACK_READERS_COUNT && r == 0; i++) {
+		r = child_open(loop, "parser", &readers->parser[i]);
+		if (r == 0)
+			r = child_open(loop, "parser", &readers->namer[i]);
+	}
+	return r;
+}
+
+static void readers_close(struct stack_readers *readers)
+{
+	for (size_t i = 0; i < STACK_READERS_COUNT; i++) {
+		child_close(readers->parser[i]);
+		child_close(readers->namer[i]);
+	}
+}
 
 static void stacks_free(struct stacks *s)
 {
@@ -219,8 +245,7 @@ void stacks_close(struct stacks *s)
 	if (!s)
 		return;
 	s->is_closing = true;
-	child_close(s->parser); /* open questions end within */
-	child_close(s->namer);
+	readers_close(&s->readers); /* open questions end within */
 	uv_close((uv_handle_t *)&s->kick_timer, stacks_handle_closed);
 	uv_close((uv_handle_t *)&s->look_timer, stacks_handle_closed);
 }
@@ -235,18 +260,15 @@ int stacks_open(uv_loop_t *loop, struct probe_set *probes, const struct stacks_e
 		return -ENOMEM;
 	s->events = *events;
 	s->probes = probes;
-	r = child_open(loop, "parser", &s->parser);
+	r = readers_open(loop, &s->readers);
 	if (r == 0)
-		r = child_open(loop, "parser", &s->namer);
+		r = stack_files_new(&s->readers, probes, &s->files);
 	if (r == 0)
-		r = stack_files_new(s->parser, s->namer, probes, &s->files);
-	if (r == 0)
-		r = codes_new(s->namer, code_told, s, &s->codes);
+		r = codes_new(s->readers.namer[STACK_READERS_OWN], code_told, s, &s->codes);
 	if (r == 0)
 		r = process_stacks_new(s->files, probes, &s->processes);
 	if (r < 0) {
-		child_close(s->parser);
-		child_close(s->namer);
+		readers_close(&s->readers);
 		stacks_free(s);
 		return r;
 	}
