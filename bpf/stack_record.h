@@ -163,6 +163,16 @@ struct stack_run {
 	__u64 frame;
 };
 
+/* On the ring `stacks`, before the first stack that needs them: executable mappings of the process, ascending. */
+struct mappings_record {
+	RECORD_HEADER;
+	__u64 exec_vm;
+	__u64 vdso; /* start of the kernel's own code among them */
+	__u32 loader_changes;
+	__u32 n;
+	struct mapped_record mapped[STACK_MAPPINGS_MAX];
+};
+
 /* A return address that a probe has replaced on the stack. */
 struct stack_trap {
 	__u64 slot;
