@@ -8,7 +8,7 @@
 SEC("kprobe")
 int code_freed(struct pt_regs *ctx)
 {
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	__u32 tgid = code_tgid();
 	__u64 args[ABI_ARGUMENTS];
 
 	regs_arguments(ctx, args);

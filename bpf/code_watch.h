@@ -13,6 +13,11 @@ SHARED __u32 code_frees[1 << CODE_FREES_BITS] = {};
 /* Attached probes of that kind, by their number modulo CODE_WATCHES. Set by the daemon; 0: none. */
 SHARED __u32 code_watches[CODE_WATCHES] = {};
 
+static __always_inline __u32 code_tgid(void)
+{
+	return bpf_get_current_task_btf()->tgid;
+}
+
 static __always_inline __u32 *code_freed_count(__u32 tgid, __u64 code)
 {
 	__u64 hash = (code ^ (__u64)tgid << 48) * 0x9e3779b97f4a7c15ull;

@@ -335,7 +335,7 @@ VERIFIED_ALONE int python_walk(struct stack_scratch *s)
 	s->record.python_minor = 0;
 	s->python_hash = 0;
 	s->python_generation = 0;
-	tgid = bpf_get_current_pid_tgid() >> 32;
+	tgid = code_tgid();
 	interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
 	if (!interpreter)
 		return 0;

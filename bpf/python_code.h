@@ -21,7 +21,7 @@ struct code_key {
 /* Code objects that were sent: their mark. One that is evicted is sent again. */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 32768);
+	__uint(max_entries, 16384);
 	__type(key, struct code_key);
 	__type(value, __u64);
 } codes_seen SEC(".maps");
@@ -31,8 +31,7 @@ static __always_inline __u64 code_base(__u32 exec_gen)
 {
 	struct task_struct *leader = bpf_get_current_task_btf()->group_leader;
 
-	return stack_hash(leader ? leader->start_boottime : 0,
-			  (__u64)exec_gen << 32 | bpf_get_current_pid_tgid() >> 32);
+	return stack_hash(leader ? leader->start_boottime : 0, (__u64)exec_gen << 32 | code_tgid());
 }
 
 /* Hash of the numbers and pointers in a code object. Return: 0 if it cannot be read */
@@ -58,7 +57,7 @@ VERIFIED_ALONE __u64 code_identity(struct stack_scratch *s, struct interpreter *
 static __always_inline __u64 code_mark(struct stack_scratch *s, struct interpreter *interpreter, __u64 code)
 {
 	struct python_scratch *p = &s->python;
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	__u32 tgid = code_tgid();
 	__u64 identity;
 
 	if (p->watch)
@@ -196,7 +195,7 @@ VERIFIED_ALONE int code_send(struct stack_scratch *s, struct interpreter *interp
 	p = &s->python;
 	i &= STACK_PYTHON_MAX - 1;
 	key.code = s->record.python[i].code;
-	key.tgid = bpf_get_current_pid_tgid() >> 32;
+	key.tgid = code_tgid();
 	mark = p->marks[i];
 	if (!key.code)
 		return CODE_SENT;
@@ -228,7 +227,7 @@ VERIFIED_ALONE int code_send(struct stack_scratch *s, struct interpreter *interp
  */
 VERIFIED_ALONE int python_codes_send(struct stack_scratch *s)
 {
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32, i;
+	__u32 tgid = code_tgid(), i;
 	struct interpreter *interpreter;
 	int sent;
 
