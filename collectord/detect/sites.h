@@ -20,7 +20,8 @@ struct sites {
 	size_t n;
 };
 
-/** sites_note() - a call with this stack lost so much. Without room the one with least makes place, and leaves its sum */
+/** sites_note() - a call with this stack lost so much. Without room the one with least makes place, and leaves its sum
+ */
 void sites_note(struct sites *sites, struct stack *stack, uint64_t ns);
 /**
  * sites_most() - the place that lost most, stacks with the same place taken together

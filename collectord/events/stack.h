@@ -3,8 +3,8 @@
  * A stack of a call as sinks get it: frames with names, innermost first, native and Python ones interleaved.
  *
  * An event has its stack at once. The frames of a new stack are known some milliseconds later, after the parser has
- * named them; then each sink is told (struct sink_ops), at the latest STACK_READY_NS after the event, with what is known
- * by then.
+ * named them; then each sink is told (struct sink_ops), at the latest STACK_READY_NS after the event, with what is
+ * known by then.
  */
 #pragma once
 
@@ -29,12 +29,12 @@ struct stack_frame {
 
 struct stack {
 	uint32_t n_references;
-	uint32_t uid;	 /* owner of the process */
-	uint64_t number; /* of this stack, from 1 on, never used again by this daemon */
-	bool is_ready;	 /* the rest is valid, and does not change any more */
+	uint32_t uid;	  /* owner of the process */
+	uint64_t number;  /* of this stack, from 1 on, never used again by this daemon */
+	bool is_ready;	  /* the rest is valid, and does not change any more */
 	bool is_complete; /* up to the start of the thread, Python frames included */
 	const char *why;  /* one sentence why it is not complete; "" if it is. Static */
-	size_t n_bytes; /* of frames and texts */
+	size_t n_bytes;	  /* of frames and texts */
 	size_t n_frames;
 	struct stack_frame *frames; /* owned, in one piece with their texts */
 };

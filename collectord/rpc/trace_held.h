@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Events of a Trace call that wait for the frames of their stacks. They keep their order: an event behind one that waits
- * waits, too.
+ * Events of a Trace call that wait for the frames of their stacks. They keep their order: an event behind one that
+ * waits waits, too.
  */
 #pragma once
 

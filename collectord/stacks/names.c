@@ -157,8 +157,8 @@ static void debug_seek(struct stack_file *file, const struct parser_names *head)
 	memcpy(names->build_id, head->build_id, sizeof(names->build_id));
 	if (debug_files_open_build_id(stack_files_proc_fd(file->files), head->build_id, head->n_build_id,
 				      &names->debug) < 0 &&
-	    (!head->debug_link[0] || debug_files_open_link(stack_files_proc_fd(file->files), file->path,
-							   head->debug_link, &names->debug) < 0))
+	    (!head->debug_link[0] ||
+	     debug_files_open_link(stack_files_proc_fd(file->files), file->path, head->debug_link, &names->debug) < 0))
 		names->debug.fd = -1;
 }
 

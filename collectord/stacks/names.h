@@ -47,8 +47,8 @@ struct names {
 	ARRAY(struct name *) poor;  /* that the debug file may know better */
 	bool is_asking;
 	bool is_debug_sought;
-	bool is_debug_asked;	 /* the question in progress is about the debug file */
-	struct debug_file debug; /* a separate file of root's with more names; fd -1: none */
+	bool is_debug_asked;			/* the question in progress is about the debug file */
+	struct debug_file debug;		/* a separate file of root's with more names; fd -1: none */
 	uint8_t build_id[NAMES_BUILD_ID_BYTES]; /* of the file, and so of its debug file */
 	uint8_t n_build_id;
 };

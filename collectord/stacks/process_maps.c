@@ -121,8 +121,7 @@ static struct process_maps *maps_new(struct stack_files *files, const struct map
 
 		s.sight.process_fd = process_fd;
 		s.sight.uid = uid;
-		maps->items[i] =
-			(struct process_map){ .start = s.sight.start, .end = s.sight.end, .offset = s.offset };
+		maps->items[i] = (struct process_map){ .start = s.sight.start, .end = s.sight.end, .offset = s.offset };
 		map_place(files, &maps->items[i], &s);
 	}
 	return maps;

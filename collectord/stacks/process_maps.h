@@ -25,7 +25,7 @@ struct process_map {
 struct process_maps {
 	uint32_t n_references;
 	struct probe_set *probes; /* borrowed */
-	uint32_t tag; /* of the list in the kernel half: never used again */
+	uint32_t tag;		  /* of the list in the kernel half: never used again */
 	uint32_t exec_gen;
 	uint32_t loader_changes;
 	uint64_t exec_vm; /* executable pages, as the kernel counts them */

@@ -91,7 +91,8 @@ static bool rule_is_sound(uint32_t rule, uint32_t n_sides)
 static bool rows_are_sound(const uint32_t *rows, uint32_t n, uint32_t n_sides)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if ((i ? UNWIND_ROW_OFFSET(rows[i]) <= UNWIND_ROW_OFFSET(rows[i - 1]) : UNWIND_ROW_OFFSET(rows[i]) != 0) ||
+		if ((i ? UNWIND_ROW_OFFSET(rows[i]) <= UNWIND_ROW_OFFSET(rows[i - 1])
+		       : UNWIND_ROW_OFFSET(rows[i]) != 0) ||
 		    !rule_is_sound(UNWIND_ROW_RULE(rows[i]), n_sides))
 			return false;
 	return true;
@@ -105,8 +106,8 @@ static bool rules_answer_read(const struct stack_file *file, const void *bytes, 
 
 	if (n < sizeof(*head) || head->result != PARSER_OK || head->n_pages > file->rules.asked.n || !head->n_pages ||
 	    head->n_rows > UNWIND_ROWS || head->n_sides > UNWIND_SIDES ||
-	    n != sizeof(*head) + head->n_pages * sizeof(struct parser_page) + (uint64_t)head->n_rows * sizeof(uint32_t) +
-			    head->n_sides * sizeof(struct unwind_side))
+	    n != sizeof(*head) + head->n_pages * sizeof(struct parser_page) +
+			    (uint64_t)head->n_rows * sizeof(uint32_t) + head->n_sides * sizeof(struct unwind_side))
 		return false;
 	ret->head = head;
 	ret->pages = (const struct parser_page *)(head + 1);
@@ -142,10 +143,11 @@ static bool rows_have_room(struct rules_table *table, const struct stack_file *f
 	struct rules_owner *owner = file->owner ? owner_find(table, file->owner) : NULL;
 
 	if (!table->n_rows)
-		table->n_rows = 1; /* row 0 is never used */
+		table->n_rows = 1;			     /* row 0 is never used */
 	if (table->n_rows % UNWIND_BLOCK + n > UNWIND_BLOCK) /* rows of a page are in one block */
 		table->n_rows += UNWIND_BLOCK - table->n_rows % UNWIND_BLOCK;
-	if (n > UNWIND_ROWS - table->n_rows || (file->owner && !owner) || (owner && n > OWNER_ROWS_MAX - owner->n_rows)) {
+	if (n > UNWIND_ROWS - table->n_rows || (file->owner && !owner) ||
+	    (owner && n > OWNER_ROWS_MAX - owner->n_rows)) {
 		if (!table->is_full_told)
 			(void)log_warning(0, "no room for more rules of unwinding; stacks end at code that is new");
 		table->is_full_told = true;
@@ -278,8 +280,8 @@ static int rules_ask_send(struct stack_file *file, rules_told_func told, void *d
 	*ask = (struct rules_ask){ stack_file_ref(file), told, data };
 	question.n = (uint32_t)w->asked.n;
 	memcpy(question.pages, w->asked.items, w->asked.n * sizeof(w->asked.items[0]));
-	r = child_ask(stack_files_parser(file->files, file->owner), &question, sizeof(question), fd, file->owner, RULES_LIMIT_NS,
-		      on_rules, ask);
+	r = child_ask(stack_files_parser(file->files, file->owner), &question, sizeof(question), fd, file->owner,
+		      RULES_LIMIT_NS, on_rules, ask);
 	if (r < 0) {
 		stack_file_unref(file);
 		return r;

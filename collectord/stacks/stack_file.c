@@ -33,9 +33,9 @@ struct stack_files {
 	size_t n;
 	ARRAY(struct stack_file *) dirty;
 	struct rules_table rules;
-	uint32_t next_page;   /* place behind all that were given */
+	uint32_t next_page;  /* place behind all that were given */
 	uint32_t vdso_bytes; /* size of the kernel's own code that processes map */
-	int vdso_fd;	      /* a copy of it in memory; -1: there is none */
+	int vdso_fd;	     /* a copy of it in memory; -1: there is none */
 	bool is_full_told;
 };
 

@@ -22,12 +22,12 @@ struct probe_set;
 struct stack_file;
 struct stack_files;
 
-#define STACK_FILES_MAX 4096	    /* of all users; each keeps a descriptor */
+#define STACK_FILES_MAX 4096	     /* of all users; each keeps a descriptor */
 #define STACK_FILES_OF_USER_MAX 1024 /* that are not root's */
 
 /* Code of a file that processes map in one piece. */
 struct stack_segment {
-	uint32_t page;	     /* first page of the file, in units of UNWIND_PAGE */
+	uint32_t page; /* first page of the file, in units of UNWIND_PAGE */
 	uint32_t n_pages;
 	uint32_t first_page; /* its place in the table of pages */
 };

@@ -54,8 +54,7 @@ struct work *work_new(const struct stack_record *record, struct stack *stack, st
 	work->since_ns = clock_now_ns();
 	for (size_t i = 0; i < work->record->n_python; i++)
 		if (record->python[i].code)
-			work->codes[i] =
-				codes_find(codes, record->tgid, record->exec_gen, record->python[i].code);
+			work->codes[i] = codes_find(codes, record->tgid, record->exec_gen, record->python[i].code);
 	if (record->n_memory && work->maps)
 		copy_want_all(work->record, work->maps);
 	return work;
@@ -81,8 +80,8 @@ static void interrupted_note(struct work *work)
 	for (size_t i = 1; i + 1 < r->n_native; i++) {
 		uint32_t rule = copy_rule(work->maps, r->native[i].ip - !work->is_interrupted[i]);
 
-		work->is_interrupted[i + 1] = UNWIND_RULE_SLOT(rule) == UNWIND_SLOT_ESCAPE &&
-					      UNWIND_ESCAPE_KIND(rule) == UNWIND_SIGNAL;
+		work->is_interrupted[i + 1] =
+			UNWIND_RULE_SLOT(rule) == UNWIND_SLOT_ESCAPE && UNWIND_ESCAPE_KIND(rule) == UNWIND_SIGNAL;
 	}
 }
 
@@ -155,9 +154,10 @@ static void native_frame(const struct work *work, size_t i, struct stack_frame *
 		frame->line = name->line;
 		return;
 	}
-	(void)snprintf(symbol, room, "%s+0x%llx", name_of_path(map->file->path),
-		       (unsigned long long)((name && name->address ? name->address : map->offset + (ip - past - map->start)) +
-					    past));
+	(void)snprintf(
+		symbol, room, "%s+0x%llx", name_of_path(map->file->path),
+		(unsigned long long)((name && name->address ? name->address : map->offset + (ip - past - map->start)) +
+				     past));
 }
 
 static void python_frame(const struct work *work, size_t i, struct stack_frame *frame)
@@ -173,7 +173,12 @@ static void python_frame(const struct work *work, size_t i, struct stack_frame *
 	frame->line = python_code_line(code, work->record->python[i].instruction);
 }
 
-/* Python itself does not show a frame before its first instruction. */
+#define MINOR_WITHOUT_NODES 12 /* from here on no list but the entries' own tells which frames belong together */
+
+/*
+ * Python itself does not show a frame before its first instruction. Up to 3.11 each frame keeps its place: the nodes of
+ * the interpreter's list count them.
+ */
 static void unbegun_drop(struct work *work)
 {
 	struct stack_record *r = work->record;
@@ -184,7 +189,10 @@ static void unbegun_drop(struct work *work)
 
 		if (code && python_code_is_ready(code) && !python_code_has_begun(code, r->python[i].instruction)) {
 			python_code_unref(code);
-			continue;
+			code = NULL;
+			r->python[i].code = 0;
+			if (r->python_minor >= MINOR_WITHOUT_NODES)
+				continue;
 		}
 		work->codes[n] = code;
 		r->python[n++] = r->python[i];
@@ -217,7 +225,8 @@ static const char *end_why(enum stack_end end, bool is_python)
 	case STACK_END_LOST:
 		return "unwind data of a kind that is not supported";
 	case STACK_END_UNREADABLE:
-		return is_python ? "memory of the interpreter could not be read" : "memory of the stack could not be read";
+		return is_python ? "memory of the interpreter could not be read"
+				 : "memory of the stack could not be read";
 	case STACK_END_CHANGED:
 		return "mappings of the process changed meanwhile";
 	case STACK_END_FRAME_POINTERS:
@@ -227,7 +236,7 @@ static const char *end_why(enum stack_end end, bool is_python)
 	case STACK_END_LAYOUT:
 		return "this build of Python is not known";
 	case STACK_END_INTERPRETER:
-		return "frames of an interpreter within the interpreter are not walked";
+		return "sub-interpreters run: frames of one, or of its callers, may be missing";
 	case STACK_END_COUNT:
 		break;
 	}

@@ -25,13 +25,13 @@ enum work_state {
 
 struct work {
 	struct work *next;
-	struct stack *stack; /* a reference */
-	struct process_maps *maps; /* a reference; NULL: the mappings were not known */
+	struct stack *stack;	     /* a reference */
+	struct process_maps *maps;   /* a reference; NULL: the mappings were not known */
 	struct stack_record *record; /* a copy, with its memory while it is unwound */
 	size_t n_bytes;
 	struct python_code *codes[STACK_PYTHON_MAX]; /* references; NULL: not known */
-	struct name *names[STACK_NATIVE_MAX];	      /* borrowed from the files of `maps`; NULL: no name is to be had */
-	bool is_interrupted[STACK_NATIVE_MAX];	      /* the frame was interrupted by a signal: its ip is no return address */
+	struct name *names[STACK_NATIVE_MAX];	     /* borrowed from the files of `maps`; NULL: no name is to be had */
+	bool is_interrupted[STACK_NATIVE_MAX]; /* the frame was interrupted by a signal: its ip is no return address */
 	uint64_t since_ns;
 	enum work_state state;
 };
