@@ -112,7 +112,7 @@ def test_export(check, home, calls):
     home.answer("export", "--format", "db", "--db", home.db, "-o", path)
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
         connection.row_factory = sqlite3.Row
-        ids = tuple(connection.execute(f"SELECT id FROM sources WHERE name IN {SOURCES}"))
+        ids = tuple(connection.execute(f"SELECT id FROM sources WHERE lower(name) IN {SOURCES}"))
         events = [dict(row) for row in connection.execute(f"SELECT stack_hash FROM events WHERE source IN ({','.join(str(row['id']) for row in ids)})")]
         traces = {row["hash"]: frames_of(row) for row in connection.execute("SELECT hash, frames FROM stack_traces")}
     check_stack_traces(check, "export", calls, events, traces)
