@@ -189,6 +189,8 @@ static void saved_restore(struct frame_run *run, uint64_t number)
 /* The CFA is that number of bytes from the register. */
 static void cfa_define(struct frame_run *run, uint64_t number, int64_t offset)
 {
+	run->state.has_offset = true;
+	run->state.offset = offset;
 	run->state.cfa = (struct frame_cfa){
 		.kind = CFA_REGISTER,
 		.base = frame_register_of(number),
@@ -196,15 +198,24 @@ static void cfa_define(struct frame_run *run, uint64_t number, int64_t offset)
 	};
 }
 
-/* Of a CFA that is no register and an offset such an instruction has no meaning. */
-static void cfa_change(struct frame_run *run, enum frame_register base, int64_t offset)
+/*
+ * The next two, after an expression: DWARF gives them no meaning. libgcc, gdb and readelf agree on one, and assembly
+ * code (libgcrypt) relies on it: the offset is remembered, the register ends the expression.
+ */
+static void cfa_define_offset(struct frame_run *run, int64_t offset)
 {
-	if (run->state.cfa.kind == CFA_REGISTER) {
-		run->state.cfa.base = base;
+	run->state.has_offset = true;
+	run->state.offset = offset;
+	if (run->state.cfa.kind == CFA_REGISTER)
 		run->state.cfa.offset = offset;
-	} else {
-		run->state.cfa.kind = CFA_UNKNOWN;
-	}
+}
+
+static void cfa_define_register(struct frame_run *run, uint64_t number)
+{
+	if (run->state.has_offset)
+		cfa_define(run, number, run->state.offset);
+	else
+		run->bytes.is_bad = true;
 }
 
 /* Return: false: an instruction that is not known */
@@ -282,14 +293,13 @@ static bool cfa_instruction_run(struct frame_run *run, uint8_t instruction)
 		cfa_define(run, number, offset_factored(run, frame_bytes_sleb(&run->bytes)));
 		break;
 	case CFA_DEF_REGISTER:
-		number = frame_bytes_uleb(&run->bytes);
-		cfa_change(run, frame_register_of(number), run->state.cfa.offset);
+		cfa_define_register(run, frame_bytes_uleb(&run->bytes));
 		break;
 	case CFA_DEF_OFFSET:
-		cfa_change(run, run->state.cfa.base, offset_unsigned(run));
+		cfa_define_offset(run, offset_unsigned(run));
 		break;
 	case CFA_DEF_OFFSET_SF:
-		cfa_change(run, run->state.cfa.base, offset_factored(run, frame_bytes_sleb(&run->bytes)));
+		cfa_define_offset(run, offset_factored(run, frame_bytes_sleb(&run->bytes)));
 		break;
 	case CFA_DEF_EXPRESSION:
 		run->state.cfa = cfa_of_expression(block_take(run));

@@ -48,6 +48,8 @@ struct frame_saved {
 
 struct frame_state {
 	struct frame_cfa cfa;
+	bool has_offset; /* the next is valid */
+	int64_t offset;	 /* of the last CFA that was relative to a register, bytes */
 	struct frame_saved saved[FRAME_REGISTERS];
 };
 

@@ -335,7 +335,10 @@ static const struct {
 	{ "a register in place of an expression",
 	  { DEF_EXPRESSION, 3, BREG + SP, 8, DEREF, ADVANCE + 1, DEF_REGISTER, BP, ADVANCE + 1, DEF_OFFSET, 16,
 	    ADVANCE + 1, DEF, SP, 8 },
-	  "10 *(sp+8)+0, 11 lost, 13 sp+8" },
+	  "10 *(sp+8)+0, 11 bp+8, 12 bp+16, 13 sp+8" },
+	{ "an offset in place of an expression",
+	  { DEF_EXPRESSION, 3, BREG + SP, 8, DEREF, ADVANCE + 1, DEF_OFFSET, 24, ADVANCE + 1, DEF_REGISTER, SP },
+	  "10 *(sp+8)+0, 12 sp+24" },
 };
 
 /* Programs that end after n bytes. */
@@ -360,6 +363,10 @@ static const struct {
 	  { OFFSET + BP, 3, ADVANCE + 1, RESTORE_EXT, BP },
 	  "10 sp+32 bp@24, 11 sp+32 bp@16" },
 	{ "nothing defined", { NOP, NOP, REMEMBER }, { ADVANCE + 1, USUAL }, "10 lost, 11 sp+8" },
+	{ "a register without an offset",
+	  { OFFSET + RA, 1 },
+	  { DEF_REGISTER, SP, ADVANCE + 1, DEF, SP, 8 },
+	  "10 lost" },
 	{ "a CIE that advances", { USUAL, ADVANCE + 1 }, { DEF, SP, 8 }, "10 lost" },
 	{ "a CIE that restores", { USUAL, RESTORE + BP }, { DEF, SP, 8 }, "10 lost" },
 };

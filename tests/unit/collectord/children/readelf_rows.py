@@ -9,7 +9,6 @@ readelf_rows.py PRINT_ROWS --all DIRECTORY...: every file below
 import bisect
 import collections
 import contextlib
-import glob
 import os
 import re
 import struct
@@ -278,6 +277,8 @@ def full_page_differs(want, got):
 
 def compare(print_rows, path):
     """Number of rows compared, and the first differences."""
+    if not list(segments(path)):
+        raise Damaged("no code that is loaded")
     want, n_rows = expected(path, ".eh_frame")
     if not n_rows and not is_go(path):
         want, n_rows = expected(path, ".debug_frame")
@@ -314,8 +315,8 @@ def files_of(arguments):
         return arguments[1:]
     if arguments[:1] != ["--all"]:
         return arguments + [path for path in map(os.path.expanduser, FILES) if os.path.exists(path)]
-    return [path for directory in arguments[1:] for path in glob.glob(os.path.join(directory, "**"), recursive=True)
-            if os.path.isfile(path) and not os.path.islink(path)]
+    paths = [os.path.join(base, name) for directory in arguments[1:] for base, _, names in os.walk(directory) for name in names]
+    return [path for path in paths if os.path.isfile(path) and not os.path.islink(path)]
 
 
 def main():
