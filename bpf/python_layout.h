@@ -68,9 +68,9 @@ struct python_layout {
 	__u8 instruction;
 	__u8 shim;     /* a frame with this owner or a higher one is an entry from C; 0: there are none */
 	__u8 tag_mask; /* bits of a pointer to a code object that are no address */
-	__u8 is_first; /* of a thread that runs a sub-interpreter, the state found may be that of another one: up
-			  to 3.11 */
-	__u8 pad;
+	/* Up to 3.11 the state found may be that of another interpreter than runs: from `main` on, the address of the
+	   state that holds the GIL; 0: the state is right */
+	__u16 holder;
 	/* Offsets in a thread state */
 	__u8 thread_interpreter;
 	__u8 thread_start; /* see enum python_start */

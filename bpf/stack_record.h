@@ -163,6 +163,16 @@ struct stack_run {
 	__u64 frame;
 };
 
+/* On the ring `stacks`, before the first stack that needs them: executable mappings of the process, ascending. */
+struct mappings_record {
+	RECORD_HEADER;
+	__u64 exec_vm;
+	__u64 vdso; /* start of the kernel's own code among them */
+	__u32 loader_changes;
+	__u32 n;
+	struct mapped_record mapped[STACK_MAPPINGS_MAX];
+};
+
 /* A return address that a probe has replaced on the stack. */
 struct stack_trap {
 	__u64 slot;
@@ -199,7 +209,7 @@ _Static_assert(sizeof(struct stack_record) % 8 == 0, "stack_record is ABI betwee
  * after another, unread: the parser reads them.
  */
 #define CODE_TEXT_MAX 1024u   /* bytes of a string object with its head */
-#define CODE_LINES_MAX 32768u /* bytes of a line table */
+#define CODE_LINES_MAX 61440u /* bytes of a line table */
 struct code_record {
 	RECORD_HEADER;
 	__u64 code;	  /* its address */

@@ -314,29 +314,25 @@ def interpreter_new():
     return interpreters, interpreters.create(isolated=False) if sys.version_info >= (3, 10) else interpreters.create()
 
 
-def note_line(number, line):
-    notes[number][0] = notes[number][0][:3] + (line,)
-
-
 def sub_interpreter():
-    """Frames of the sub-interpreter alone, or only of its callers: this is said."""
+    """Frames of the sub-interpreter alone, which is said; up to 3.11 nothing tells where it is without the GIL."""
     interpreters, one = interpreter_new()
+    name = "<script>" if sys.version_info >= (3, 14) else "<string>"
+    qualified = ("f", "<module>") if sys.version_info >= (3, 11) else ("", "")
     number = len(notes)
-    if sys.version_info >= (3, 12):
-        name = "<script>" if sys.version_info >= (3, 14) else "<string>"
-        notes.append([("f", "f", name, 4), ("<module>", "<module>", name, 5)])
-    else:  # its callers, which are not in it
-        note(sys._getframe())
-    subs.add(number)
-    script = """
+    for line in (4, 5):
+        notes.append([("f", qualified[0], name, line), ("<module>", qualified[1], name, 6)])
+        subs.add(number + line - 4)
+    if sys.version_info < (3, 12):
+        notes[number + 1] = []
+    interpreters.run_string(one, """
 import ctypes
 def f():
     ctypes.PyDLL(%r).python_probe(%d, %d, 0, 0)
+    ctypes.CDLL(%r).python_probe(%d, %d, 0, 0)
 f()
-""" % (library_path, FD_TAKE, number)
-    if sys.version_info < (3, 12):
-        note_line(number, sys._getframe().f_lineno + 1)
-    interpreters.run_string(one, script)
+""" % (library_path, FD_TAKE, number, library_path, FD_TAKE, number + 1))
+    here()
     interpreters.destroy(one)
 
 

@@ -572,7 +572,7 @@ static bool section_find(const char *name, size_t *ret_at, size_t *ret_n)
 /* A section that says that it has more bytes than come out: the rest would be anything. */
 static void unpacked_check(void)
 {
-	size_t at, n;
+	size_t at = 0, n;
 
 	sample_load("named_zlib.so");
 	CHECK("unpacked", section_find(".debug_line", &at, &n));

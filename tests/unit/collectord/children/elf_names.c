@@ -105,7 +105,7 @@ static void bytes_named_check(const char *path, const char *listed_path, bool is
 {
 	uint64_t sections[64][2];
 	size_t n_sections = sections_of(listed_path, sections, ARRAY_SIZE(sections));
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 
 	listing_read(&listing, listed_path, is_dynamic);
 	for (size_t i = 0; i < n_sections; i++) {
@@ -133,7 +133,7 @@ static void functions_named_check(const char *path)
 {
 	uint64_t sections[64][2];
 	size_t n_sections = sections_of(path, sections, ARRAY_SIZE(sections)), n = 0;
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 
 	listing_read(&listing, path, /* is_dynamic= */ true);
 	listing_read(&listing, path, /* is_dynamic= */ false);
@@ -228,7 +228,7 @@ static uint64_t address_of(const struct listing *listing, const char *name)
 
 static void texts_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	struct parser_names head;
 
 	listing_read(&listing, "named_none.so", /* is_dynamic= */ false);
@@ -260,7 +260,7 @@ static void texts_check(void)
 /* Cut, and said so. */
 static void long_name_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	uint64_t at = 0;
 
 	listing_read(&listing, "named_none.so", /* is_dynamic= */ false);
@@ -325,6 +325,7 @@ static uint64_t section_at(const char *path, const char *name, uint64_t *ret_off
 	uint64_t at = 0;
 	FILE *tool;
 
+	*ret_offset = *ret_bytes = 0;
 	(void)snprintf(command, sizeof(command),
 		       "LC_ALL=C readelf -SW '%s' | sed -n 's/^  \\[ *[0-9]*\\] %s  *PROGBITS//p'", path, name);
 	tool = popen(command, "re");
@@ -433,7 +434,7 @@ static void files_check(void)
 static void offsets_check(void)
 {
 	CLEANUP(closep) int fd = open("named_lazy.so", O_RDONLY | O_CLOEXEC);
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	Elf64_Ehdr header;
 	uint64_t at = 0;
 
@@ -466,7 +467,7 @@ static void offsets_check(void)
 /* Another state of a file is another file, and many files push out the oldest. */
 static void kept_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	uint64_t at;
 
 	listing_read(&listing, "named_none.so", /* is_dynamic= */ false);
@@ -487,7 +488,7 @@ static void kept_check(void)
 /* A file that was written to: the same inode and size, another change. */
 static void changed_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	CLEANUP(closep) int fd = -1;
 	CLEANUP(closep) int other = -1;
 	size_t n, n_other;
@@ -517,7 +518,7 @@ static void changed_check(void)
 /* More text than an answer has room for: the rest is asked for again. */
 static void full_answer_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	size_t n_bytes;
 	CLEANUP(closep) int fd = copy_in_memory("named_5.so", &n_bytes);
 	struct parser_names_question q = { .kind = PARSER_ASK_NAMES, .file_bytes = n_bytes, .is_address = 1 };
@@ -581,7 +582,7 @@ static void header_change(int fd, size_t at, uint64_t value, size_t n)
 /* Without sections the dynamic table is found by the segments, and the code is theirs. */
 static void no_sections_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	CLEANUP(closep) int fd = -1;
 	char path[64];
 	size_t n;

@@ -119,8 +119,8 @@ static const struct {
 	const char *name, *begin, *piece, *end;
 } harmful[] = {
 	{ "a long name", "", "x", "" },
-	{ "a long name of two bytes a character", "", "\xc3\xa9", "" },
-	{ "a long name of three bytes a character", "y", "\xe2\x82\xac", "" },
+	{ "a long name of two bytes a character", "x", "\xc3\xa9", "" },
+	{ "a long name of three bytes a character", "", "\xe2\x82\xac", "" },
 	{ "pointers to pointers", "_Z1f", "P", "i" },
 	{ "functions of functions", "_Z1f", "PF", "v" },
 	{ "templates of templates", "_Z1f", "1aI", "i" },
