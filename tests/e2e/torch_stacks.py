@@ -48,18 +48,37 @@ class Run(torch_calls.Run):
         return found
 
 
+def pairs(calls, events):
+    """
+    Yields (frames that were noted, event) of a thread's calls to one operation, in their order. A few events are of calls that the auditor
+    does not see, since they are made by an address in data: those are left out where the next event fits.
+    """
+    extra, events = len(events) - len(calls), iter(events)
+    for frames in calls:
+        event = next(events, None)
+        if extra > 0 and event and ips_of(event) != frames:
+            extra -= 1
+            event = next(events, None)
+        if event:
+            yield frames, event
+
+
+def ips_of(event):
+    return [int(frame["ip"], 16) for frame in stacks_of.native_of(event)]
+
+
 def compare(check, name, trace, noted):
     """The calls of a thread to one operation are the same ones, in the same order."""
     told = collections.defaultdict(list)
     for event in sorted((event for event in trace.events if event["source"] == "cuda"), key=lambda event: event["timestamp"]):
         told[event["tid"], event["op"]].append(event)
-    differ = {key: (len(calls), len(told[key])) for key, calls in noted.items() if key[1] and len(calls) != len(told[key])}
+    differ = {key: (len(calls), len(told[key])) for key, calls in noted.items() if key[1] and not 0 <= len(told[key]) - len(calls) <= torch_calls.OWN_CALLS_MAX}
     check(f"{name}: each call is told", not differ, dict(list(differ.items())[:5]))
     judge = stacks_of.Judge(has_names=False)
     first = min(kept.unix_ns(event["timestamp"]) for events in told.values() for event in events)
     later = collections.Counter()
     for (tid, op), calls in noted.items():
-        for number, (frames, event) in enumerate(zip(calls, told[tid, op])):
+        for number, (frames, event) in enumerate(pairs(calls, told[tid, op])):
             judge.call({"shape": op, "pid": event["pid"], "tid": tid, "bytes": number, "op": op, "rule": "complete", "least": 0,
                         "frames": [{"ip": hex(ip)} for ip in frames]}, {**event, "stack": [one for one in event.get("stack", []) if not stacks_of.is_python(one)]})
             if kept.unix_ns(event["timestamp"]) >= first + LATER_NS:
