@@ -243,6 +243,21 @@ static const char *end_why(enum stack_end end, bool is_python)
 	return "not known";
 }
 
+/* Whether code of a Python interpreter is among the native frames, by the name of its file. */
+static bool is_in_interpreter(const struct work *work)
+{
+	static const char program[] = "python3", library[] = "libpython3";
+
+	for (size_t i = 0; i < work->record->n_native; i++) {
+		const struct process_map *map = process_maps_find(work->maps, work->record->native[i].ip - 1);
+		const char *name = map && map->file ? name_of_path(map->file->path) : "";
+
+		if (strncmp(name, program, sizeof(program) - 1) == 0 || strncmp(name, library, sizeof(library) - 1) == 0)
+			return true;
+	}
+	return false;
+}
+
 static const char *work_why(const struct work *work, bool is_placed)
 {
 	const struct stack_record *r = work->record;
@@ -254,6 +269,9 @@ static const char *work_why(const struct work *work, bool is_placed)
 		why = end_why(r->native_end, false);
 	if (!why[0])
 		why = end_why(r->python_end, true);
+	/* The first calls may come before the interpreter was read. */
+	if (!why[0] && r->python_end == STACK_END_NONE && is_in_interpreter(work))
+		why = "the Python interpreter was not known yet, or the thread ran no Python code";
 	if (!why[0] && !python_is_known(work))
 		why = "some Python code could not be read";
 	if (!why[0] && !is_placed)
