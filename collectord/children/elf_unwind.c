@@ -11,6 +11,7 @@
 #include "children/elf_unwind_table.h"
 
 #define PIECES_PER_PAGE 4 /* of several segments; linkers write at most two */
+#define EMPTY_MAX 16	  /* functions without code at one address */
 #define ROWS_MAX (CHILD_ANSWER_MAX / sizeof(uint32_t) + UNWIND_PAGE_ROWS_MAX)
 
 _Static_assert(sizeof(struct parser_rows) + sizeof(struct parser_page) +
@@ -147,6 +148,32 @@ static void fde_paint(struct rows_job *job, const struct frame_fde *fde, const s
 			      on_state, &paint);
 }
 
+/*
+ * Paints an entry of the table. Of several functions at one address lld has only the first in its table, which may be
+ * one without code; the entry of the next one usually follows.
+ * Return: false: it does not begin at @begin, or cannot be read
+ */
+static bool entry_paint(struct rows_job *job, const struct rows_piece *piece, uint64_t address, uint64_t begin)
+{
+	struct frame_region region;
+
+	if (!unwind_region_find(&job->tables, address, &region))
+		return false;
+	for (size_t i = 0; i < EMPTY_MAX; i++) {
+		struct frame_entry entry;
+		struct frame_fde fde;
+
+		if (!frame_entry_read(&job->reader, &region, address, &entry) || entry.is_cie || entry.is_terminator ||
+		    !frame_fde_read(&job->reader, &region, &entry, &fde) || fde.begin != begin)
+			return i > 0;
+		fde_paint(job, &fde, piece);
+		if (fde.end > fde.begin)
+			break;
+		address = entry.end;
+	}
+	return true;
+}
+
 /* Return: false: the table is wrong, or the file cannot be read */
 static bool piece_paint_by_table(struct rows_job *job, const struct rows_piece *piece)
 {
@@ -156,20 +183,14 @@ static bool piece_paint_by_table(struct rows_job *job, const struct rows_piece *
 	if (!unwind_table_find(tables, piece->from, &i))
 		return false;
 	for (; i < tables->n; i++) {
-		struct frame_region region;
-		struct frame_entry entry;
-		struct frame_fde fde;
 		uint64_t begin, address;
 
 		if (!unwind_table_get(tables, i, &begin, &address))
 			return false;
 		if (begin >= piece->to)
 			break;
-		if (!unwind_region_find(tables, address, &region) ||
-		    !frame_entry_read(&job->reader, &region, address, &entry) || entry.is_cie || entry.is_terminator ||
-		    !frame_fde_read(&job->reader, &region, &entry, &fde) || fde.begin != begin)
+		if (!entry_paint(job, piece, address, begin))
 			return false;
-		fde_paint(job, &fde, piece);
 	}
 	return job->reader.result == PARSER_OK;
 }

@@ -828,6 +828,26 @@ static void liars_check(void)
 	}
 }
 
+/* A table as lld writes it, with one entry for each address: that of a function without code. */
+static void table_of_lld_check(void)
+{
+	struct image_table_entry *table;
+	uint32_t cie;
+
+	image_start(&image, /* is_debug= */ false);
+	cie = image_cie(&image, NULL, 0, cie_program, sizeof(cie_program));
+	image_fde(&image, cie, CODE, 0, NULL, 0);
+	image_fde(&image, cie, CODE, 0, NULL, 0);
+	image_fde(&image, cie, CODE, 0x40, push_program, sizeof(push_program));
+	image_fde(&image, cie, CODE + 0x60, 0, NULL, 0);
+	image_fde(&image, cie, CODE + 0x80, 0x10, NULL, 0);
+	table = image_finish(&image, IMAGE_TABLE);
+	table[1] = table[3];
+	table[2] = table[4];
+	((uint32_t *)table)[-1] = 3;
+	image_check("lld", "0 gap, 10 sp+8, 11 sp+16, 50 gap, 90 sp+8, a0 gap");
+}
+
 /* A missing table, which the file says that it has, is no reason to try frame pointers. */
 static void heads_of_tables_check(void)
 {
@@ -1144,6 +1164,7 @@ int main(void)
 	absolute_check();
 	neighbours_check();
 	liars_check();
+	table_of_lld_check();
 	heads_of_tables_check();
 	debug_beside_check();
 	full_page_check();

@@ -139,7 +139,7 @@ def rule_of(cells, is_signal, at, entry_expressions):
 
 
 def entries(path, name):
-    """(first address, end, [(address, rule)]) of each entry, as readelf interprets it."""
+    """(place in the section, first address, end, [(address, rule)]) of each entry, as readelf interprets it."""
     texts = expressions(path, name)
     signals, initial = {}, {}
     entry = columns = None
@@ -147,12 +147,12 @@ def entries(path, name):
         match = ENTRY.match(line)
         if match:
             if entry:
-                begin, end, rows, cie, mine = entry
+                begin, end, rows, cie, mine, place = entry
                 rows = rows or [(begin, initial.get(cie, {}))]
-                yield begin, end, [(at, rule_of(cells, signals.get(cie), at, mine)) for at, cells in rows]
+                yield place, begin, end, [(at, rule_of(cells, signals.get(cie), at, mine)) for at, cells in rows]
             entry = columns = None
             if match[3]:
-                entry = (int(match[4], 16), int(match[5], 16), [], match[3], texts.get(match[1], ()))
+                entry = (int(match[4], 16), int(match[5], 16), [], match[3], texts.get(match[1], ()), int(match[1], 16))
             else:
                 signals[match[1]] = "S" in match[2]
                 cie = match[1]
@@ -168,7 +168,7 @@ def entries(path, name):
                 initial[cie] = cells
 
 
-def segments(path):
+def headers(path):
     with open(path, "rb") as file:
         head = file.read(64)
         if head[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<H", head, 18)[0] != 62:
@@ -177,10 +177,36 @@ def segments(path):
         size, n = struct.unpack_from("<HH", head, 54)
         file.seek(start)
         table = file.read(size * n)
-    for i in range(n):
-        kind, flags, offset, address, _, file_bytes, _, _ = struct.unpack_from("<IIQQQQQQ", table, i * size)
-        if kind == 1 and flags & 1:
-            yield offset, address, file_bytes
+    return [struct.unpack_from("<IIQQQQQQ", table, i * size) for i in range(n)]
+
+
+def segments(path):
+    """Place in the file, address and size of what is executed."""
+    return [(offset, address, file_bytes) for kind, flags, offset, address, _, file_bytes, _, _ in headers(path) if kind == 1 and flags & 1]
+
+
+def table_places(path):
+    """Places in .eh_frame of the entries that the table for binary search has."""
+    for kind, _, offset, address, _, file_bytes, _, _ in headers(path):
+        if kind == 0x6474e550:
+            with open(path, "rb") as file:
+                file.seek(offset)
+                table = file.read(file_bytes)
+            if table[:4] == b"\x01\x1b\x03\x3b":
+                start, n = struct.unpack_from("<iI", table, 4)
+                return {address + struct.unpack_from("<i", table, 16 + 8 * i)[0] - (address + 4 + start) for i in range(n)}
+    return set()
+
+
+def of_table(rows, places):
+    """Entries that the table has, and after one without code the next one if it has the same address."""
+    follows = None
+    for place, begin, end, states in rows:
+        if place in places or begin == follows:
+            yield place, begin, end, states
+            follows = begin if begin == end else None
+        else:
+            follows = None
 
 
 def is_go(path):
@@ -207,15 +233,13 @@ def paint(stretches):
     return out
 
 
-def expected(path, name):
-    """[(place in the file, rule)] of all pages with code, and the number of rows of readelf."""
+def stretches_of(rows):
+    """(first address, end, rule) of each state of these entries, and their number."""
     stretches, n_rows = [], 0
-    for begin, end, rows in entries(path, name):
-        if not begin:
-            continue
-        rows = [row for row in rows if begin <= row[0] < end]
-        n_rows += len(rows)
-        for (at, rule), (next_at, _) in zip(rows, rows[1:] + [(end, None)]):
+    for _, begin, end, states in rows:
+        states = [state for state in states if begin and begin <= state[0] < end]
+        n_rows += len(states)
+        for (at, rule), (next_at, _) in zip(states, states[1:] + [(end, None)]):
             if next_at <= at:
                 continue
             if isinstance(rule, str):
@@ -223,9 +247,12 @@ def expected(path, name):
                 continue
             for byte in range(at, next_at):
                 stretches.append((byte, byte + 1, "sp+16" if byte % 16 >= rule[1] else "sp+8"))
-    stretches = paint(stretches)
+    return paint(stretches), n_rows
+
+
+def places_of(path, stretches):
+    """(place in the file, rule) where the rule changes, in all pages with code."""
     ends = [end for _, end, _ in stretches]
-    places = []
     for offset, address, file_bytes in segments(path):
         at = offset - offset % PAGE
         for begin, end, rule in stretches[bisect.bisect_right(ends, address):]:
@@ -233,11 +260,34 @@ def expected(path, name):
             if begin >= end:
                 break
             if at < begin:
-                places.append((at, "gap"))
-            places.append((begin, rule))
+                yield at, "gap"
+            yield begin, rule
             at = end
         if at < -(-(offset + file_bytes) // PAGE) * PAGE:
-            places.append((at, "gap"))
+            yield at, "gap"
+
+
+def by_page(places):
+    """{page: its rows}, the first at its start."""
+    pages = collections.defaultdict(list)
+    for (at, rule), (end, _) in zip(places, places[1:] + [(places[-1][0] + 1, None)] if places else ()):
+        for page in range(at // PAGE, max(at + 1, end - 1) // PAGE + 1):
+            pages[page].append((max(at, page * PAGE), rule))
+    return pages
+
+
+def expected(path, name):
+    """[(place in the file, rule)] of all pages with code, and the number of rows of readelf."""
+    rows = list(entries(path, name))
+    everything, n_rows = stretches_of(rows)
+    places = list(places_of(path, everything))
+    in_table = table_places(path) if name == ".eh_frame" else ()
+    if in_table and any(place not in in_table for place, *_ in rows):
+        pages = by_page(places)
+        for page, found in by_page(list(places_of(path, stretches_of(of_table(rows, in_table))[0]))).items():
+            if any(rule != "gap" for _, rule in found):
+                pages[page] = found
+        places = [row for page in sorted(pages) for row in pages[page]]
     return places, n_rows
 
 
@@ -277,7 +327,7 @@ def full_page_differs(want, got):
 
 def compare(print_rows, path):
     """Number of rows compared, and the first differences."""
-    if not list(segments(path)):
+    if not segments(path):
         raise Damaged("no code that is loaded")
     want, n_rows = expected(path, ".eh_frame")
     if not n_rows and not is_go(path):
