@@ -97,6 +97,16 @@ static bool is_of_traced_library(const struct stack_frame *frame)
 	return layer_names_library(slash ? slash + 1 : frame->module);
 }
 
+/* A frame without a symbol is told by its place in its file. */
+static bool is_nameless(const struct stack_frame *frame)
+{
+	const char *slash = strrchr(frame->module, '/'), *name = slash ? slash + 1 : frame->module;
+	size_t n = strlen(name);
+
+	return !frame->symbol[0] ||
+	       (n && strncmp(frame->symbol, name, n) == 0 && strncmp(frame->symbol + n, "+0x", 3) == 0);
+}
+
 const struct stack_frame *stack_site(const struct stack *stack)
 {
 	const struct stack_frame *native = NULL;
@@ -106,7 +116,7 @@ const struct stack_frame *stack_site(const struct stack *stack)
 
 		if (frame->is_python)
 			return frame;
-		if (!native && frame->symbol[0] && !is_of_traced_library(frame))
+		if (!native && !is_nameless(frame) && !is_of_traced_library(frame))
 			native = frame;
 	}
 	return native;
