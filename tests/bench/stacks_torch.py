@@ -26,7 +26,8 @@ CHECKED_LEAST = 10**7
 CALLS = ("call_session", "call_entry", "call_return")
 LOOPS = (("A, plain", "a", ("plain",)), ("A, AdamW", "a", ("plain", "--optimiser", "adamw")), ("A, workers", "a", ("workers",)),
          ("B, plain", "b", ("plain", "--without-blas")), ("B, bursts", "b", ("bursts", "--without-blas")))
-CHECKS = "stack_checks"  # map of a build that checks: how many stacks were walked, remembered, and wrong
+COUNTERS = "counters"  # map whose last entries say how many stacks were remembered, not so, and wrong
+CHECKS = ("hits", "misses", "wrong")
 
 
 class Loop(torch.Loop):
@@ -61,13 +62,11 @@ class Loop(torch.Loop):
 
 
 def checks_of(daemon):
-    """Sums of a checking build, by name; {} of any other build."""
+    """Sums of a checking build, by name; all 0 of any other build."""
     for fields in bpf_objects.fields_of(daemon):
-        if "map_id" in fields and bpf_objects.tool("map", "show", "id", fields["map_id"]).get("name") == CHECKS:
-            rows = bpf_objects.tool("map", "dump", "id", fields["map_id"])
-            values = [row["formatted"]["value"] if "formatted" in row else {} for row in rows]
-            flat = [value for value in values if isinstance(value, dict)]
-            return {name: sum(value.get(name, 0) for value in flat) for name in {name for value in flat for name in value}}
+        if "map_id" in fields and bpf_objects.tool("map", "show", "id", fields["map_id"]).get("name") == COUNTERS:
+            rows = sorted(bpf_objects.values_of(fields["map_id"]).items())
+            return dict(zip(CHECKS, (sum(values) for _, values in rows[-len(CHECKS):])))
     return {}
 
 
@@ -102,12 +101,12 @@ def measure_loop(bench, name, loop):
     bench.row(f"{name}: different stacks", [len({call.get("stack_id") for call in calls_of(one[1])}) for one in on], "stacks", note="; ".join(map(str, whys))[:200])
     bench.row(f"{name}: stored, a recorded call", [one[4] / n for one, n in zip(on, counts)], "B", limit=BYTES_MAX)
     bench.row(f"{name}: stored, a recorded call without stacks", [row[1][4] / len(calls_of(row[1][1])) for row in rows], "B")
-    checks = [one[3] for one in on if one[3]]
+    checks = [one[3] for one in on if one[3].get("hits")]
     if not checks:
         bench.row(f"{name}: stacks checked", 0, "stacks", note="not a build with INGERO_CHECK_STACKS")
         return
-    hits, walks, wrong = (sum(check.get(key, 0) for check in checks) for key in ("hits", "walks", "wrong"))
-    bench.row(f"{name}: remembered, of all", hits / max(1, hits + walks), "ratio", least=HITS_LEAST)
+    hits, misses, wrong = (sum(check[key] for check in checks) for key in CHECKS)
+    bench.row(f"{name}: remembered, of all", hits / max(1, hits + misses), "ratio", least=HITS_LEAST)
     bench.row(f"{name}: stacks checked", hits, "stacks", note=f"asked of all loops together: {CHECKED_LEAST}")
     bench.row(f"{name}: wrong", wrong, "stacks", limit=0)
 

@@ -45,6 +45,16 @@ def map_bytes(pid):
     return names
 
 
+def values_of(number):
+    """{key: [value on each CPU]} of an array of whole numbers."""
+    found = {}
+    for row in tool("map", "dump", "id", str(number)):
+        told = row.get("formatted", {})
+        values = told["values"] if "values" in told else [{"value": told.get("value", 0)}]
+        found[told.get("key", len(found))] = [one["value"] for one in values]
+    return found
+
+
 @contextlib.contextmanager
 def run_time_counted():
     """The kernel counts the time of BPF programs meanwhile."""
