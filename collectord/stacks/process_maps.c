@@ -16,11 +16,11 @@
 /* Executable mappings of one process; the kernel half has room for STACK_MAPPINGS_MAX of them. */
 #define PROCESS_MAPS_MAX 4096
 /*
- * Pages of files whose rules are read before they are needed: of a file, and of one list. An interpreter has 600, all
- * files of a small program together 1 500; those of PyTorch have 400 000.
+ * Pages whose rules are read before they are needed, if all files of a process have no more. An interpreter has 600,
+ * all files of a small program together 1 500; those of PyTorch have 400 000: there only what is needed is read, since
+ * reading more delays that.
  */
-#define WANT_FILE_PAGES 1024
-#define WANT_PAGES 8192
+#define WANT_PAGES 2048
 
 struct map_sight {
 	struct stack_sight sight; /* its path is owned here */
@@ -204,17 +204,18 @@ int process_maps_take(struct stack_files *files, int proc_fd, const struct mappi
 
 void process_maps_want(const struct process_maps *maps)
 {
-	uint32_t n_wanted = 0;
+	uint64_t n_all = 0;
 
+	for (size_t i = 0; i < maps->n; i++)
+		n_all += (maps->items[i].end - maps->items[i].start) >> UNWIND_PAGE_SHIFT;
+	if (n_all > WANT_PAGES)
+		return;
 	for (size_t i = 0; i < maps->n; i++) {
 		const struct process_map *map = &maps->items[i];
 		uint32_t n = (uint32_t)((map->end - map->start) >> UNWIND_PAGE_SHIFT);
 		uint32_t first = (uint32_t)(map->offset >> UNWIND_PAGE_SHIFT);
 
-		if (!map->first_page || n > WANT_FILE_PAGES || n > WANT_PAGES - n_wanted)
-			continue;
-		n_wanted += n;
-		for (uint32_t page = 0; page < n; page++)
+		for (uint32_t page = 0; map->first_page && page < n; page++)
 			rules_want(map->file, first + page);
 	}
 }

@@ -48,7 +48,7 @@ int process_maps_read(struct stack_files *files, int proc_fd, uint32_t tgid, uin
  */
 int process_maps_take(struct stack_files *files, int proc_fd, const struct mappings_record *record,
 		      struct process_maps **ret_maps);
-/** process_maps_want() - want the rules of all pages of small files, before they are needed */
+/** process_maps_want() - want the rules of all pages before they are needed, if these are few */
 void process_maps_want(const struct process_maps *maps);
 struct process_maps *process_maps_ref(struct process_maps *maps);
 void process_maps_unref(struct process_maps *maps);
