@@ -446,6 +446,14 @@ struct bpf_iter__task_vma {
 #pragma clang attribute pop
 
 /* From 6.13; on older kernels the program that calls them is not loaded. */
+/* Source: kernel/bpf/task_iter.c. */
+struct bpf_iter_task_vma {
+	__u64 __opaque[1];
+} __attribute__((aligned(8)));
+extern int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task, __u64 addr) __weak __ksym;
+extern struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it) __weak __ksym;
+extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __weak __ksym;
+
 extern bool bpf_session_is_return(void) __weak __ksym;
 extern __u64 *bpf_session_cookie(void) __weak __ksym;
 

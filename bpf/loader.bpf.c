@@ -94,8 +94,14 @@ static __always_inline bool begins_with(const char *name, const char *prefix)
 	return false;
 }
 
-/* Whether a name is that of a library in layers.def: libcuda.so.1, libcudart-abcd.so ... */
-VERIFIED_ALONE int is_wanted(__u64 name)
+enum link_kind {
+	LINK_NONE,
+	LINK_WANTED, /* a library in layers.def: libcuda.so.1, libcudart-abcd.so ... */
+	LINK_PYTHON, /* an interpreter, which is told of, so that it is known before the first call */
+};
+
+/* What a library is by its name. Return: enum link_kind */
+VERIFIED_ALONE int link_kind_of(__u64 name)
 {
 	struct name_walk walk = {
 		.at = name,
@@ -106,14 +112,14 @@ VERIFIED_ALONE int is_wanted(__u64 name)
 
 	repeat(NAME_PIECES, NAME_PIECES, name_step, &walk);
 	if (!walk.is_done || !walk.base || bpf_probe_read_user_str(start, sizeof(start), (void *)walk.base) <= 0)
-		return 0;
+		return LINK_NONE;
 #define LAYER(layer, source, library, ...)                                                                             \
 	_Static_assert(sizeof(library) <= NAME_START, "a name is compared as far as NAME_START");                      \
 	if (begins_with(start, library))                                                                               \
-		return 1;
+		return LINK_WANTED;
 #include "layers.def"
 #undef LAYER
-	return 0;
+	return begins_with(start, "libpython3") ? LINK_PYTHON : LINK_NONE;
 }
 
 /* Source: elf.h. */
@@ -147,8 +153,8 @@ static long dynamic_step(__u32 i, struct dynamic_walk *walk)
 	return walk->strings && walk->soname;
 }
 
-/* Whether the soname of a library is wanted, whatever its file name. Costs 3 us per loaded object. */
-VERIFIED_ALONE int is_wanted_soname(__u64 dynamic)
+/* What a library is by its soname, whatever its file name. Costs 3 us per loaded object. Return: enum link_kind */
+VERIFIED_ALONE int link_kind_of_soname(__u64 dynamic)
 {
 	struct dynamic_walk walk = {
 		.next = dynamic,
@@ -157,7 +163,7 @@ VERIFIED_ALONE int is_wanted_soname(__u64 dynamic)
 	};
 
 	repeat(DYNAMIC_MAX, DYNAMIC_MAX, dynamic_step, &walk);
-	return walk.strings && walk.soname ? is_wanted(walk.strings + walk.soname) : 0;
+	return walk.strings && walk.soname ? link_kind_of(walk.strings + walk.soname) : LINK_NONE;
 }
 
 struct link_walk {
@@ -174,7 +180,8 @@ static long library_vma(struct task_struct *task, struct vm_area_struct *vma, st
 	return 0;
 }
 
-VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
+/* @kind: enum link_kind. A process is stopped for a library that may be attached, not for an interpreter. */
+VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, __u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	struct process_wish *wish = bpf_map_lookup_elem(&targets, &tgid);
@@ -190,7 +197,7 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
 	share = share_take_life(uid, guarded, 0);
 	if (!share)
 		return 0;
-	if (wish && wish->flags & WISH_HOLD) {
+	if (kind == LINK_WANTED && wish && wish->flags & WISH_HOLD) {
 		guardian = wish->guardian;
 		hold_uid = wish->hold_uid;
 	}
@@ -230,6 +237,7 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
 VERIFIED_ALONE int link_look(struct link_walk *walk)
 {
 	struct loader_link link = {};
+	int kind = LINK_NONE;
 
 	if (!walk || !walk->next || bpf_probe_read_user(&link, sizeof(link), (void *)walk->next))
 		return 1;
@@ -237,8 +245,12 @@ VERIFIED_ALONE int link_look(struct link_walk *walk)
 	walk->next = link.next;
 	if (walk->is_silent)
 		return 0;
-	if ((link.name && is_wanted(link.name)) || (link.ld && is_wanted_soname(link.ld)))
-		library_tell(link.addr, walk->tgid);
+	if (link.name)
+		kind = link_kind_of(link.name);
+	if (kind == LINK_NONE && link.ld)
+		kind = link_kind_of_soname(link.ld);
+	if (kind != LINK_NONE)
+		library_tell(link.addr, walk->tgid, kind);
 	return 0;
 }
 

@@ -17,6 +17,7 @@ SHARED const volatile bool has_switch_state = false;   /* sched_switch carries p
 SHARED const volatile bool has_loop = false;	       /* bpf_loop(), 5.17 */
 SHARED const volatile bool has_percpu_lookup = false;  /* bpf_map_lookup_percpu_elem(), 5.19 */
 SHARED const volatile bool has_find_vma = false;       /* bpf_find_vma(), 5.17 */
+SHARED const volatile bool has_vma_iterator = false;   /* bpf_iter_task_vma_new(), 6.7 */
 SHARED const volatile bool checks_stacks = false;      /* each hit of the memo of stacks is walked, too, and counted */
 SHARED const volatile __u32 page_shift = 12;
 SHARED const volatile __u32 ran_entries = RAN_ENTRIES_MAX; /* a power of two */

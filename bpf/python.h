@@ -70,21 +70,21 @@ static __always_inline __u64 python_variable_place(const struct python_layout *l
 }
 
 /*
- * Return: address of the state of the current thread; 0: it runs no Python. The state is checked
- * (python_thread_take()); so the place where the last one was found is tried first.
+ * Where the state of a thread was found is the same offset from the thread pointer in each thread, except for blocks of
+ * many keys and of libraries.
+ * Return: address of the state of the current thread; 0: it runs no Python
  */
-VERIFIED_ALONE __u64 python_thread_find(struct interpreter *interpreter)
+VERIFIED_ALONE __u64 python_thread_find(struct stack_scratch *s, struct interpreter *interpreter)
 {
-	__u64 self = thread_pointer(bpf_get_current_task_btf()), place, slot, state = 0;
+	__u64 self = thread_pointer(bpf_get_current_task_btf()), place, slot;
 	const struct python_layout *l;
 
-	if (!interpreter)
+	if (!s || !interpreter)
 		return 0;
+	s->python.slot = 0;
 	slot = READ_ONCE(interpreter->slot);
 	if (slot)
-		state = python_read(self + slot);
-	if (state)
-		return state;
+		return python_read(self + slot);
 	l = &interpreter->layout;
 	if (l->thread == PYTHON_THREAD_LOCAL)
 		place = self + l->variable;
@@ -94,9 +94,8 @@ VERIFIED_ALONE __u64 python_thread_find(struct interpreter *interpreter)
 		place = python_key_place(l, self);
 	if (!place)
 		return 0;
-	/* Blocks of other keys and of libraries are elsewhere in each thread. */
 	if (l->thread == PYTHON_THREAD_LOCAL || (l->thread == PYTHON_THREAD_GLIBC && place - self < GLIBC_BLOCKS))
-		WRITE_ONCE(interpreter->slot, place - self);
+		s->python.slot = place - self;
 	return python_read(place);
 }
 
@@ -109,6 +108,8 @@ VERIFIED_ALONE __u64 python_thread_find(struct interpreter *interpreter)
 VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interpreter *interpreter, __u64 state)
 {
 	__u64 self = thread_pointer(bpf_get_current_task_btf()), of, first;
+	__u64 known[2]; /* the newest interpreter, the main one */
+	__u64 holder;
 	const struct python_layout *l;
 	struct python_scratch *p;
 
@@ -121,13 +122,27 @@ VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interprete
 		WRITE_ONCE(interpreter->slot, 0);
 		return STACK_END_UNREADABLE;
 	}
+	/* Only a state that is right tells where others are. */
+	if (p->slot)
+		WRITE_ONCE(interpreter->slot, p->slot);
 	of = THREAD_WORD(p, l->thread_interpreter);
 	first = THREAD_WORD(p, l->thread_start);
 	if (!of)
 		return STACK_END_UNREADABLE;
-	if (of != READ_ONCE(interpreter->main)) {
-		WRITE_ONCE(interpreter->main, python_read(l->main));
-		p->is_sub = of != READ_ONCE(interpreter->main);
+	if (l->holder || of != READ_ONCE(interpreter->main)) {
+		if (bpf_probe_read_user(known, sizeof(known), (void *)(l->main - sizeof(known[0]))))
+			return STACK_END_UNREADABLE;
+		WRITE_ONCE(interpreter->main, known[1]);
+		p->is_sub = of != known[1];
+		/* There are sub-interpreters. Without the GIL nothing tells which one runs. */
+		if (l->holder && known[0] != known[1]) {
+			holder = python_read(l->main + l->holder);
+			if (!holder || bpf_probe_read_user(p->thread, PYTHON_THREAD_BYTES, (void *)holder) ||
+			    THREAD_WORD(p, l->thread_self) != self)
+				return STACK_END_INTERPRETER;
+			p->is_sub = THREAD_WORD(p, l->thread_interpreter) != known[1];
+			first = THREAD_WORD(p, l->thread_start);
+		}
 	}
 	p->last = l->thread_run ? THREAD_WORD(p, l->thread_run) : 0;
 	if (l->start == PYTHON_START_RUN && first &&
@@ -329,7 +344,7 @@ VERIFIED_ALONE int python_walk(struct stack_scratch *s)
 		return 0;
 	}
 	s->record.python_minor = interpreter->layout.minor;
-	state = python_thread_find(interpreter);
+	state = python_thread_find(s, interpreter);
 	if (!state)
 		return 0;
 	s->python.window = 0;

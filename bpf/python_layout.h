@@ -56,9 +56,9 @@ enum python_instruction {
 #define PYTHON_TEXT_HEAD(minor, is_ascii) ((minor) < 12 ? ((is_ascii) ? 48u : 72u) : ((is_ascii) ? 40u : 56u))
 
 struct python_layout {
-	__u64 key;	 /* address: see enum python_thread. Of a key: an int that says whether there is one, and it */
-	__s64 variable;	 /* offset: see enum python_thread */
-	__u64 main;	 /* address of the pointer to the state of the main interpreter */
+	__u64 key;	/* address: see enum python_thread. Of a key: an int that says whether there is one, and it */
+	__s64 variable; /* offset: see enum python_thread */
+	__u64 main;	/* address of the pointer to the state of the main interpreter, behind that to the newest one */
 	__u64 code_type; /* addresses of the types of code, string and bytes objects */
 	__u64 text_type;
 	__u64 bytes_type;
@@ -68,7 +68,9 @@ struct python_layout {
 	__u8 instruction;
 	__u8 shim;     /* a frame with this owner or a higher one is an entry from C; 0: there are none */
 	__u8 tag_mask; /* bits of a pointer to a code object that are no address */
-	__u8 pad[2];
+	/* Up to 3.11 the state found may be that of another interpreter than runs: from `main` on, the address of the
+	   state that holds the GIL; 0: the state is right */
+	__u16 holder;
 	/* Offsets in a thread state */
 	__u8 thread_interpreter;
 	__u8 thread_start; /* see enum python_start */

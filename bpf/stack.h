@@ -10,6 +10,7 @@
 
 #include "entry.h"
 #include "python.h"
+#include "stack_mappings.h"
 #include "stack_ring.h"
 #include "unwind.h"
 
@@ -228,6 +229,8 @@ VERIFIED_ALONE __u64 stack_once(struct stack_scratch *s)
 	if (!s)
 		return 0;
 	s->record.id = STACK_ID_ONCE | __sync_fetch_and_add(&stacks_once, 1);
+	if (!s->record.tag)
+		mappings_send(s);
 	stack_copy(s);
 	stack_traps(s);
 	(void)python_codes_send(s);

@@ -138,7 +138,7 @@ enum stack_end {
 	STACK_END_FRAME_POINTERS, /* some frames were found by frame pointers: callers may be missing */
 	STACK_END_LARGE,      /* the copy is cut: the stack is larger than STACK_COPY_MAX */
 	STACK_END_LAYOUT,     /* the interpreter is of a version that is not understood */
-	STACK_END_INTERPRETER, /* of the Python part: it runs in a sub-interpreter, callers outside of it are missing */
+	STACK_END_INTERPRETER, /* of the Python part: sub-interpreters run, and frames of one or of its callers may be missing */
 	STACK_END_COUNT
 };
 
@@ -163,6 +163,16 @@ struct stack_python {
 struct stack_run {
 	__u64 at;
 	__u64 frame;
+};
+
+/* On the ring `stacks`, before the first stack that needs them: executable mappings of the process, ascending. */
+struct mappings_record {
+	RECORD_HEADER;
+	__u64 exec_vm;
+	__u64 vdso; /* start of the kernel's own code among them */
+	__u32 loader_changes;
+	__u32 n;
+	struct mapped_record mapped[STACK_MAPPINGS_MAX];
 };
 
 /* A return address that a probe has replaced on the stack. */
@@ -201,7 +211,7 @@ _Static_assert(sizeof(struct stack_record) % 8 == 0, "stack_record is ABI betwee
  * after another, unread: the parser reads them.
  */
 #define CODE_TEXT_MAX 1024u   /* bytes of a string object with its head */
-#define CODE_LINES_MAX 32768u /* bytes of a line table */
+#define CODE_LINES_MAX 61440u /* bytes of a line table */
 struct code_record {
 	RECORD_HEADER;
 	__u64 code;	  /* its address */

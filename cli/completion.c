@@ -226,7 +226,7 @@ static void zsh_option_append(struct buf *out, const struct option *row)
 	zsh_description_append(out, row->help);
 	(void)buf_append_text(out, "]");
 	if (kind == VALUE_WORDS) {
-		(void)buf_append_text(out, row->bare ? "::value:(" : ":value:(");
+		(void)buf_append_text(out, ":value:(");
 		choices_append(out, row);
 		(void)buf_append_text(out, ")");
 	} else if (kind == VALUE_PIDS || kind == VALUE_OPS) {

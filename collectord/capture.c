@@ -75,6 +75,14 @@ static void source_code(const struct code_record *record, size_t n_bytes, void *
 		stacks_take_code(c->stacks, record);
 }
 
+static void source_mappings(const struct mappings_record *record, void *data)
+{
+	const struct capture *c = data;
+
+	if (c->stacks)
+		stacks_take_mappings(c->stacks, record);
+}
+
 /* The record of a stack is on its ring before that of the call: if it was not read yet, it is now. */
 static struct stack *call_stack(const struct call_record *call, void *data)
 {
@@ -205,6 +213,7 @@ static const struct source_sinks source_sinks = {
 		  .on_life = source_life,
 		  .on_stack = source_stack,
 		  .on_code = source_code,
+		  .on_mappings = source_mappings,
 		  .on_drained = source_drained },
 	.on_second = source_second,
 };

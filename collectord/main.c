@@ -185,6 +185,7 @@ static int options_read(struct setup *s)
 	o->serve.idle_ns = config_number(config, CONFIG_IDLE);
 	o->policy.record_all = strcmp(calls, "all") == 0;
 	o->policy.record_none = strcmp(calls, "none") == 0;
+	o->policy.without_stacks = strcmp(config_text(config, CONFIG_STACKS), "none") == 0;
 	if (o->source.read_path && *config_text(config, CONFIG_DB)) {
 		(void)snprintf(s->error, sizeof(s->error),
 			       "'--read-db' captures nothing, so it takes no '--db' beside it; leave one out");

@@ -65,6 +65,7 @@ int recording_apply(struct recording *recording, struct lease_set *leases, struc
 		.uids = whom->uids,
 		.n_uids = whom->n_uids,
 		.each = process_wish_of(!whom->record_none, whom->record_all, SAMPLE_EVERY),
+		.without_stacks = whom->without_stacks,
 	};
 	struct lease *lease = NULL;
 	int r = recording_is_wished(whom) ? lease_add(leases, &wish, &lease) : 0;

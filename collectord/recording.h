@@ -18,6 +18,7 @@ struct recording_wish {
 	size_t n_uids;
 	bool record_all; /* every single call; default: slow ones and a sample */
 	bool record_none;
+	bool without_stacks; /* of the recorded calls */
 };
 
 struct recording {

@@ -5,7 +5,7 @@
 #include "libingero/answers/stack/frames.h"
 #include "libingero/answers/stack/report.h"
 
-#define FRAME_COLUMNS 160u
+#define FRAME_COLUMNS 100u /* of C++, the name without all arguments */
 
 void frames_place_write(struct writer *w, const struct stack_place *place)
 {

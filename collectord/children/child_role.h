@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #define CHILD_SOCKET_FD 3	/* descriptor of the child's end of the socket */
-#define CHILD_QUESTION_MAX 40960 /* bytes: the copy of a code object */
+#define CHILD_QUESTION_MAX 65536 /* bytes: the copy of a code object */
 #define CHILD_ANSWER_MAX 65536	/* bytes: a message that any kernel's default socket buffer can hold */
 #define CHILD_CPU_LIMIT_S 20	/* guess: a parse takes milliseconds */
 

@@ -10,7 +10,7 @@
 #include "children/elf_bytes.h"
 #include "children/elf_parts.h"
 
-#define DWARF_DIRS_UNITS_MAX 1000000
+#define DWARF_DIRS_UNITS_MAX 200000 /* guess: the largest programs have tens of thousands */
 #define DWARF_DIRS_TEXT_BYTES_MAX (4u << 20)
 
 struct dwarf_dir {

@@ -9,7 +9,7 @@
 #define PIECE_BYTES                                                                                                    \
 	8192	      /* of a program that is run for one address: up to the next mark, with room for long operations */
 #define MARKS_TRIED 4 /* several sequences can begin at one address, all but one of them empty */
-#define TABLES_BYTES_MAX (4u << 20) /* guess: of the names in one head */
+#define TABLES_BYTES_MAX (1u << 20) /* guess: of the names in one head */
 
 /* Bytes of the section: where they are, or read into a buffer of n. */
 static const uint8_t *line_bytes(const struct dwarf_lines *lines, uint64_t at, size_t n, uint8_t *buffer)
@@ -70,9 +70,9 @@ static void units_mark(struct dwarf_lines *lines)
 	CLEANUP(freep) uint8_t *buffer = NULL;
 	uint64_t end = MIN(lines->line.n, (uint64_t)DWARF_LINES_BYTES_MAX);
 	struct dwarf_head head;
-	size_t room = 0;
+	size_t room = 0, n_units = 0;
 
-	for (uint64_t at = 0; at < end; at += head.n) {
+	for (uint64_t at = 0; at < end && n_units < DWARF_LINES_UNITS_MAX; at += head.n, n_units++) {
 		bool is_known = unit_head_find(lines, at, &head);
 		const uint8_t *unit;
 

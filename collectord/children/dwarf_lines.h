@@ -12,9 +12,10 @@
 #include "children/dwarf_dirs.h"
 #include "children/dwarf_files.h"
 
-#define DWARF_LINES_BYTES_MAX (512u << 20) /* of .debug_line; what is behind is not read */
-#define DWARF_UNIT_BYTES_MAX (64u << 20)   /* a larger unit is left out */
-#define DWARF_MARKS_MAX 2000000		   /* 24 bytes each */
+#define DWARF_LINES_BYTES_MAX (256u << 20) /* of .debug_line; what is behind is not read */
+#define DWARF_LINES_UNITS_MAX 1000000
+#define DWARF_UNIT_BYTES_MAX (64u << 20) /* a larger unit is left out */
+#define DWARF_MARKS_MAX 2000000		 /* 24 bytes each */
 
 struct dwarf_mark {
 	uint64_t address; /* of the row before `at` */

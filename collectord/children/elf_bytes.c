@@ -110,10 +110,10 @@ enum parser_result elf_bytes_open_xz(const struct elf_file *f, const Elf64_Shdr 
 	uint8_t *unpacked;
 	size_t n;
 
-	if (section->sh_type == SHT_NULL || section->sh_size > ELF_UNPACKED_BYTES_MAX)
+	if (section->sh_type == SHT_NULL || section->sh_size > ELF_XZ_BYTES_MAX)
 		return PARSER_DAMAGED;
 	packed = packed_read(f, section->sh_offset, section->sh_size);
-	unpacked = packed ? unpack_xz(packed, (size_t)section->sh_size, ELF_UNPACKED_BYTES_MAX, &n) : NULL;
+	unpacked = packed ? unpack_xz(packed, (size_t)section->sh_size, ELF_XZ_BYTES_MAX, &n) : NULL;
 	if (!unpacked)
 		return PARSER_DAMAGED;
 	*ret_bytes = (struct elf_bytes){ .file = f, .n = n, .unpacked = unpacked };

@@ -5,6 +5,7 @@
 #include "children/elf_file.h"
 
 #define ELF_UNPACKED_BYTES_MAX (128u << 20) /* of one section; libc6-dbg of Debian has 5 MiB */
+#define ELF_XZ_BYTES_MAX (32u << 20)	    /* of .gnu_debugdata unpacked, which has functions alone */
 
 /* A section whose bytes can be read: in place, or unpacked. */
 struct elf_bytes {

@@ -16,8 +16,9 @@
 
 #include "children/parser.h"
 
-#define ELF_NAMES_FILES_MAX 64		      /* kept at once; a process with PyTorch maps 67 */
-#define ELF_NAMES_KEPT_BYTES_MAX (192u << 20) /* of all of them; the child has 512 MiB */
+#define ELF_NAMES_FILES_MAX 128 /* kept at once; a process with PyTorch maps 67 */
+/* Of all of them. The child has 512 MiB, and needs three times as much to read the largest file. */
+#define ELF_NAMES_KEPT_BYTES_MAX (128u << 20)
 
 /**
  * elf_names_answer() - answer one question

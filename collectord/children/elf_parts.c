@@ -49,8 +49,11 @@ static void part_note(struct elf_parts *parts, const Elf64_Shdr *section, const 
 	for (size_t i = 0; i < ARRAY_SIZE(parts_by_name); i++) {
 		Elf64_Shdr *part = (Elf64_Shdr *)((char *)parts + parts_by_name[i].part);
 
-		if (part->sh_type == SHT_NULL && section->sh_type == parts_by_name[i].type &&
-		    strcmp(name, parts_by_name[i].name) == 0)
+		if (part->sh_type != SHT_NULL || section->sh_type != parts_by_name[i].type ||
+		    strcmp(name, parts_by_name[i].name) != 0)
+			continue;
+		/* Nobody compresses other sections than debug data. */
+		if (!(section->sh_flags & SHF_COMPRESSED) || strncmp(name, ".debug_", 7) == 0)
 			*part = *section;
 	}
 }
@@ -60,7 +63,8 @@ static void table_note(const struct elf_file *f, const Elf64_Shdr *section, Elf6
 	Elf64_Shdr strings;
 
 	if (table->sh_type != SHT_NULL || section->sh_entsize != sizeof(Elf64_Sym) ||
-	    !elf_file_read_section(f, section->sh_link, &strings) || strings.sh_type != SHT_STRTAB)
+	    !elf_file_read_section(f, section->sh_link, &strings) || strings.sh_type != SHT_STRTAB ||
+	    ((section->sh_flags | strings.sh_flags) & SHF_COMPRESSED))
 		return;
 	*table = *section;
 	*names = strings;

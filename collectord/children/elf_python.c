@@ -39,20 +39,20 @@ struct known {
 static const struct known versions[] = {
 	{ .key = 584, .main = 40, .runtime_bytes = 656,
 	  .code_bytes = 176, .frame_bytes = 368, .text_bytes = 80, .bytes_bytes = 33,
-	  .layout = { .minor = 9, .thread = PYTHON_THREAD_GLIBC, .start = PYTHON_START_OBJECT,
+	  .layout = { .minor = 9, .holder = 528, .thread = PYTHON_THREAD_GLIBC, .start = PYTHON_START_OBJECT,
 		      .instruction = PYTHON_INSTRUCTION_BYTES,
 		      .thread_interpreter = 16, .thread_start = 24, .thread_self = 176,
 		      .frame_link = 24, .frame_code = 32, .frame_instruction = 104, .frame_bytes = 112, CODE_3_9 } },
 	{ .key = 584, .main = 40, .runtime_bytes = 672,
 	  .code_bytes = 176, .frame_bytes = 360, .text_bytes = 80, .bytes_bytes = 33,
-	  .layout = { .minor = 10, .thread = PYTHON_THREAD_GLIBC, .start = PYTHON_START_OBJECT,
+	  .layout = { .minor = 10, .holder = 528, .thread = PYTHON_THREAD_GLIBC, .start = PYTHON_START_OBJECT,
 		      .instruction = PYTHON_INSTRUCTION_UNITS,
 		      .thread_interpreter = 16, .thread_start = 24, .thread_run = 48, .thread_self = 176,
 		      .run_frame = PYTHON_RUN_WITHOUT_FRAME, .run_link = 8,
 		      .frame_link = 24, .frame_code = 32, .frame_instruction = 96, .frame_bytes = 104, CODE_3_9 } },
 	{ .key = 592, .main = 48,
 	  .code_bytes = 184, .frame_bytes = 120, .text_bytes = 80, .bytes_bytes = 33,
-	  .layout = { .minor = 11, .thread = PYTHON_THREAD_GLIBC, .start = PYTHON_START_RUN,
+	  .layout = { .minor = 11, .holder = 528, .thread = PYTHON_THREAD_GLIBC, .start = PYTHON_START_RUN,
 		      .instruction = PYTHON_INSTRUCTION_POINTER,
 		      .thread_interpreter = 16, .thread_start = 56, .thread_run = 56, .thread_self = 152,
 		      .run_frame = 8, .run_link = 16,
@@ -139,8 +139,8 @@ static const struct known *version_of_size(uint64_t runtime_bytes)
 }
 
 /* Return: NULL if it is none of those that are known */
-static const struct known *version_find(const struct elf_file *f, const struct elf_python *python,
-					const struct offsets *offsets, struct parser_library *library)
+static const struct known *python_version_find(const struct elf_file *f, const struct elf_python *python,
+					       const struct offsets *offsets, struct parser_library *library)
 {
 	uint32_t version = 0, minor;
 
@@ -514,8 +514,8 @@ static bool code_reads(const struct elf_file *f, uint64_t address, const uint8_t
 	return true;
 }
 
-static bool thread_find(struct elf_file *f, const struct elf_dynamic *d, const struct elf_python *python,
-			const struct known *known, uint64_t runtime, struct python_layout *layout)
+static bool python_thread_place(struct elf_file *f, const struct elf_dynamic *d, const struct elf_python *python,
+				const struct known *known, uint64_t runtime, struct python_layout *layout)
 {
 	enum python_thread thread;
 	uint8_t code[64];
@@ -547,7 +547,7 @@ static enum parser_python_state python_find(struct elf_file *f, const struct elf
 
 	if (library->machine != EM_X86_64)
 		return PARSER_PYTHON_LIBC;
-	known = version_find(f, python, has_offsets ? &offsets : NULL, library);
+	known = python_version_find(f, python, has_offsets ? &offsets : NULL, library);
 	if (python->is_debug)
 		return PARSER_PYTHON_DEBUG;
 	if (has_offsets && offsets.words[OFFSETS_THREADED])
@@ -559,7 +559,7 @@ static enum parser_python_state python_find(struct elf_file *f, const struct elf
 		return PARSER_PYTHON_OTHER;
 	if (!types_agree(f, d, python, known, to))
 		return PARSER_PYTHON_OTHER;
-	if (!thread_find(f, d, python, known, runtime, &to->layout))
+	if (!python_thread_place(f, d, python, known, runtime, &to->layout))
 		return PARSER_PYTHON_LIBC;
 	to->layout.main = runtime + known->main;
 	to->layout.code_type = python->code_type;

@@ -30,11 +30,9 @@ bool elf_starts_find(const struct elf_file *f, const struct elf_parts *parts, ui
 
 	if (elf_bytes_open(f, &parts->frames, &bytes) != PARSER_OK)
 		return false;
-	if (bytes.unpacked || !elf_bytes_read(&bytes, 0, &head, sizeof(head)) || head.version != HEAD_VERSION ||
-	    head.count_encoding != ENCODED_UDATA4 || head.table_encoding != ENCODED_RELATIVE_TO_TABLE_SDATA4) {
-		elf_bytes_close(&bytes);
+	if (!elf_bytes_read(&bytes, 0, &head, sizeof(head)) || head.version != HEAD_VERSION ||
+	    head.count_encoding != ENCODED_UDATA4 || head.table_encoding != ENCODED_RELATIVE_TO_TABLE_SDATA4)
 		return false;
-	}
 	high = head.n;
 	for (size_t i = 0; low < high && i < STEPS_MAX; i++) {
 		uint64_t middle = low + (high - low) / 2;

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "children/elf_plt.h"
 #include "children/elf_starts.h"
 
 #define PLT_MARK "@plt"
@@ -142,12 +141,15 @@ static struct candidate *function_find(const struct names_file *file, const stru
 	static struct candidate candidates[2]; /* the process has one thread */
 	struct candidate *best = NULL, *next = &candidates[0];
 	size_t first = 0, n = elf_symbols_find(&file->symbols, address, code->start, &first);
-	const struct elf_function *functions = file->symbols.functions.items + first;
+	const struct elf_function *functions;
 	bool is_sized = false;
 
+	if (!n)
+		return NULL;
+	functions = file->symbols.functions.items + first;
 	for (size_t i = 0; i < n; i++)
 		is_sized |= elf_function_has(&functions[i], address);
-	if (n && !is_sized && is_behind_unsized(file, functions, address))
+	if (!is_sized && is_behind_unsized(file, functions, address))
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		/* A function without a size that begins where another one does may be an empty one. */
@@ -169,15 +171,16 @@ static void mark_append(char *text, const char *mark)
 }
 
 /* Return: whether the address is in an entry whose target has a name */
-static bool plt_find(const struct names_file *file, const struct elf_code *code, uint64_t address,
-		     struct memo_name *name, char *text)
+static bool plt_find(struct names_file *file, const struct elf_code *code, uint64_t address, struct memo_name *name,
+		     char *text)
 {
 	static char dynamic[SYMBOL_NAME_BYTES];
 	const struct elf_code *target_code;
 	struct elf_plt_target target;
 	struct candidate *function;
+	uint64_t start;
 
-	if (!elf_plt_find(&file->elf, code, address, &target))
+	if (!elf_plt_find(&file->plt, &file->elf, code, address, &target, &start))
 		return false;
 	if (target.symbol) {
 		if (!elf_symbols_read_dynamic(&file->symbols, target.symbol, dynamic, sizeof(dynamic)))
@@ -191,7 +194,7 @@ static bool plt_find(const struct names_file *file, const struct elf_code *code,
 		symbol_text_write(function->name, text);
 	}
 	mark_append(text, PLT_MARK);
-	name->offset = address - target.start;
+	name->offset = address - start;
 	return true;
 }
 
@@ -219,13 +222,14 @@ const struct memo_name *names_file_find(struct names_file *file, uint64_t addres
 
 size_t names_file_bytes(const struct names_file *file)
 {
-	return sizeof(*file) + elf_symbols_bytes(&file->symbols) + dwarf_lines_bytes(&file->lines) +
-	       names_memo_bytes(&file->memo) + (size_t)file->debug_data.n;
+	return sizeof(*file) + elf_symbols_bytes(&file->symbols) + elf_plt_bytes(&file->plt) +
+	       dwarf_lines_bytes(&file->lines) + names_memo_bytes(&file->memo) + (size_t)file->debug_data.n;
 }
 
 void names_file_done(struct names_file *file)
 {
 	elf_symbols_done(&file->symbols);
+	elf_plt_done(&file->plt);
 	dwarf_lines_done(&file->lines);
 	names_memo_done(&file->memo);
 	elf_bytes_close(&file->debug_data);

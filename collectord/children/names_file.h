@@ -3,6 +3,7 @@
 #pragma once
 
 #include "children/dwarf_lines.h"
+#include "children/elf_plt.h"
 #include "children/elf_symbols.h"
 #include "children/names_memo.h"
 #include "children/symbol_text.h"
@@ -11,6 +12,7 @@ struct names_file {
 	struct elf_file elf;
 	struct elf_parts parts;
 	struct elf_symbols symbols;
+	struct elf_plt plt;
 	struct dwarf_lines lines;
 	struct names_memo memo;
 	/* .gnu_debugdata: a file with functions that the dynamic table lacks. */

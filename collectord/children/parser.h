@@ -177,7 +177,7 @@ struct parser_names {
 
 /* ---- code objects of Python ---- */
 
-#define PARSER_CODE_LINES_MAX 4096
+#define PARSER_CODE_LINES_MAX 6000
 
 /* struct code_record (bpf/stack_record.h) with its bytes follows. */
 struct parser_code_question {

@@ -102,7 +102,7 @@ struct line_list {
 #define OFFSET_MAX (INT32_MAX / 2) /* of a bytecode, bytes */
 
 /* From `from` on, up to `end`, the line is this one; 0: none. */
-static void line_add(struct line_list *l, uint32_t from, uint32_t end, int64_t line)
+static void code_line_add(struct line_list *l, uint32_t from, uint32_t end, int64_t line)
 {
 	uint32_t known = line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 
@@ -126,13 +126,13 @@ static void lines_3_9(struct line_list *l, int64_t line, bool is_whole)
 	for (; l->limit - l->at >= 2; l->at += 2) {
 		if (l->at[0] && at < OFFSET_MAX) {
 			at += l->at[0];
-			line_add(l, from, at, line);
+			code_line_add(l, from, at, line);
 			from = at;
 		}
 		line += (int8_t)l->at[1];
 	}
 	if (is_whole)
-		line_add(l, from, UINT32_MAX, line);
+		code_line_add(l, from, UINT32_MAX, line);
 }
 
 #define NO_LINE (-128)
@@ -148,7 +148,7 @@ static void lines_3_10(struct line_list *l, int64_t line)
 
 		if (delta != NO_LINE)
 			line += delta;
-		line_add(l, at, end, delta == NO_LINE ? 0 : line);
+		code_line_add(l, at, end, delta == NO_LINE ? 0 : line);
 		at = end;
 	}
 }
@@ -224,7 +224,7 @@ static void lines_3_11(struct line_list *l, int64_t line)
 
 		if (!(head & 0x80) || !entry_take(l, kind, &line))
 			return;
-		line_add(l, at, end, kind == ENTRY_NONE ? 0 : line);
+		code_line_add(l, at, end, kind == ENTRY_NONE ? 0 : line);
 		at = end;
 	}
 }
@@ -240,7 +240,7 @@ static bool record_is_whole(const struct code_record *r, size_t n)
 	       r->minor >= OLDEST_MINOR && r->minor <= NEWEST_MINOR;
 }
 
-static void lines_read(const struct code_record *r, const uint8_t *bytes, struct line_list *l)
+static void code_lines_read(const struct code_record *r, const uint8_t *bytes, struct line_list *l)
 {
 	int64_t first = (int32_t)r->first_line;
 
@@ -268,7 +268,7 @@ size_t python_code_read(const void *record, size_t n, void *answer, size_t room)
 	memcpy(&r, record, sizeof(r));
 	if (!record_is_whole(&r, n))
 		return sizeof(*code);
-	lines_read(&r, parts + r.n_name + r.n_qualname + r.n_file, &lines);
+	code_lines_read(&r, parts + r.n_name + r.n_qualname + r.n_file, &lines);
 	texts = (struct texts){ .bytes = (char *)(lines.items + lines.n),
 				.room = room - sizeof(*code) - lines.n * sizeof(lines.items[0]) };
 	texts_add(&texts, "", 1);

@@ -105,6 +105,27 @@ enum decode_result decode_stack(const void *data, size_t n, const struct stack_r
 	return DECODE_OK;
 }
 
+enum decode_result decode_mappings(const void *data, size_t n, const struct mappings_record **ret_mappings)
+{
+	const struct mappings_record *m = data;
+
+	assert((uintptr_t)data % sizeof(uint64_t) == 0);
+	if (n < sizeof(*m))
+		return DECODE_SHORT;
+	if (!is_from(RECORD_RING_stacks, m->type) || m->type != RECORD_MAPPINGS)
+		return DECODE_UNKNOWN_TYPE;
+	if (!is_text(m->comm))
+		return DECODE_NOT_TEXT;
+	if (m->n > STACK_MAPPINGS_MAX)
+		return DECODE_RANGE;
+	for (uint32_t i = 0; i < m->n; i++)
+		if (m->mapped[i].start >= m->mapped[i].end || (i && m->mapped[i].start < m->mapped[i - 1].end))
+			return DECODE_RANGE;
+
+	*ret_mappings = m;
+	return DECODE_OK;
+}
+
 enum decode_result decode_code(const void *data, size_t n, const struct code_record **ret_code)
 {
 	const struct code_record *c = data;

@@ -28,5 +28,7 @@ enum decode_result decode_life(const void *data, size_t n, const struct life_rec
 /** decode_stack() - decode a stack. On DECODE_OK *ret_stack points into data, with n_memory bytes of the stack's memory
  */
 enum decode_result decode_stack(const void *data, size_t n, const struct stack_record **ret_stack);
+/** decode_mappings() - decode mappings. On DECODE_OK *ret_mappings points into data, with n of them, ascending */
+enum decode_result decode_mappings(const void *data, size_t n, const struct mappings_record **ret_mappings);
 /** decode_code() - decode a code object. On DECODE_OK *ret_code points into data, with all bytes that it counts */
 enum decode_result decode_code(const void *data, size_t n, const struct code_record **ret_code);

@@ -77,6 +77,7 @@ static int stacks_sample(void *data, const void *record, size_t n)
 	struct ring *ring = data;
 	const struct stack_record *stack;
 	const struct code_record *code;
+	const struct mappings_record *mappings;
 
 	if (decode_stack(record, n, &stack) == DECODE_OK) {
 		if (ring->sinks.on_stack)
@@ -84,6 +85,9 @@ static int stacks_sample(void *data, const void *record, size_t n)
 	} else if (decode_code(record, n, &code) == DECODE_OK) {
 		if (ring->sinks.on_code)
 			ring->sinks.on_code(code, n, ring->data);
+	} else if (decode_mappings(record, n, &mappings) == DECODE_OK) {
+		if (ring->sinks.on_mappings)
+			ring->sinks.on_mappings(mappings, ring->data);
 	} else {
 		ring->n_refused++;
 	}

@@ -23,6 +23,7 @@ struct ring_sinks {
 	/* A stack or a code object of @n_bytes; NULL: nobody wants them */
 	void (*on_stack)(const struct stack_record *stack, size_t n_bytes, void *data);
 	void (*on_code)(const struct code_record *code, size_t n_bytes, void *data);
+	void (*on_mappings)(const struct mappings_record *mappings, void *data);
 	void (*on_life)(const struct life_record *life, void *data);
 	void (*on_drained)(void *data); /* called after each turn that fetched records */
 };

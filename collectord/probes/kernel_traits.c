@@ -100,6 +100,7 @@ int kernel_traits_read(struct kernel_traits *ret_traits)
 	t.has_loop = btf_has_helper(btf, "BPF_FUNC_loop");
 	t.has_percpu_lookup = btf_has_helper(btf, "BPF_FUNC_map_lookup_percpu_elem");
 	t.has_find_vma = btf_has_helper(btf, "BPF_FUNC_find_vma");
+	t.has_vma_iterator = btf__find_by_name_kind(btf, "bpf_iter_task_vma_new", BTF_KIND_FUNC) > 0;
 	t.has_oom_task = btf_tracepoint_points(btf, "mark_victim");
 	for (size_t i = 0; i < ARRAY_SIZE(optional_tracepoints); i++)
 		if (!btf_tracepoint(btf, optional_tracepoints[i]))

@@ -13,6 +13,7 @@ struct kernel_traits {
 	bool has_loop;		 /* bpf_loop(), 5.17 */
 	bool has_percpu_lookup;	 /* bpf_map_lookup_percpu_elem(), 5.19 */
 	bool has_find_vma;	 /* bpf_find_vma(), 5.17 */
+	bool has_vma_iterator;	 /* bpf_iter_task_vma_new(), 6.7 */
 	bool has_oom_task;	 /* mark_victim has the task, 6.8; before that only its pid */
 	uint32_t missing;	 /* a bit for each missing optional tracepoint, by its number */
 };

@@ -92,6 +92,7 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 	bpf->rodata->has_loop = traits->has_loop;
 	bpf->rodata->has_percpu_lookup = traits->has_percpu_lookup;
 	bpf->rodata->has_find_vma = traits->has_find_vma;
+	bpf->rodata->has_vma_iterator = traits->has_vma_iterator;
 	bpf->rodata->checks_stacks = set->checks_stacks;
 	bpf->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	bpf->rodata->ring_wake_bytes = ring_bytes / 4;
@@ -306,7 +307,8 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 		return r;
 	}
 	if (options->is_oldest)
-		traits.has_loop = traits.has_percpu_lookup = traits.has_find_vma = traits.has_switch_state = false;
+		traits.has_loop = traits.has_percpu_lookup = traits.has_find_vma = traits.has_switch_state =
+			traits.has_vma_iterator = false;
 	if (options->is_blind)
 		traits.has_sched = false;
 	if (first == PROBE_BACK_END_AUTO) {

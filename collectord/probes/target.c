@@ -75,6 +75,9 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 				target_lates_judge(&set->lates, load, file, /* has_loader= */ true);
 			scan_later(set, load->tgid);
 		}
+		/* At once: the first call follows soon. */
+		if (file->interpreter_bytes)
+			(void)target_scan_start(set, load->tgid, NULL, NULL, NULL);
 		if (done)
 			done(load->tgid, data);
 		return;

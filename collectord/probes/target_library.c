@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "events/op.h"
 #include "probes/place.h"
+#include "probes/python_answer.h"
 #include "probes/target_collector.h"
 #include "probes/target_python.h"
 
@@ -49,7 +50,7 @@ static bool answer_is_sound(const struct parser_library *a, size_t n, uint64_t f
 	if (!memchr(a->soname, 0, sizeof(a->soname)) || a->n_build_id > PARSER_BUILD_ID_BYTES || a->is_loader > 1 ||
 	    (a->is_loader && a->debug_state_offset >= file_bytes) ||
 	    a->interpreter_bytes > PARSER_INTERPRETER_BYTES_MAX ||
-	    !target_collector_is_sound(&a->collector, file_bytes) || !target_python_is_sound(&a->python, file_bytes))
+	    !target_collector_is_sound(&a->collector, file_bytes) || !python_answer_is_sound(&a->python, file_bytes))
 		return false;
 
 	for (uint32_t i = 0; i < a->n_symbols; i++) {

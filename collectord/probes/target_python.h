@@ -15,9 +15,7 @@
 
 struct parser_python;
 
-/** target_python_is_sound() - check the answer of the parser, which is not trusted */
-bool target_python_is_sound(const struct parser_python *python, uint64_t file_bytes);
-/** target_python_take() - keep what was found. @machine: ELF e_machine of the file */
+/** target_python_take() - keep what was found, which was checked. @machine: ELF e_machine of the file */
 void target_python_take(struct target_file *file, const struct parser_python *python, uint16_t machine);
 /**
  * target_python_layout() - the layout in a process

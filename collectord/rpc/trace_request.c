@@ -114,6 +114,7 @@ int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, u
 		.uids = default_scope ? &own_uid : request->uids,
 		.n_uids = default_scope ? 1 : request->n_uids,
 		.all = request->all,
+		.without_stacks = strcmp(request->stacks, "none") == 0,
 	};
 	/* Also if none are streamed: records are stored, and findings show some of them. */
 	bool records = strcmp(request->record, "none") != 0, every = strcmp(request->record, "all") == 0;

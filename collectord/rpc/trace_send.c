@@ -93,7 +93,7 @@ int trace_start_send(struct trace *t)
 }
 
 /* Return: 0, or -ENOMEM: the event goes without it */
-static int batch_stack_add(struct trace *t, struct stack *stack)
+static int trace_stack_add(struct trace *t, struct stack *stack)
 {
 	for (size_t i = t->batch_stacks.n; i-- > 0;)
 		if (t->batch_stacks.items[i] == stack)
@@ -123,7 +123,7 @@ static Ingero__V1__Event *event_new(struct trace *t, const struct event *event)
 
 	if (!about.process_name)
 		return NULL;
-	if (event->stack && batch_stack_add(t, event->stack) == 0)
+	if (event->stack && trace_stack_add(t, event->stack) == 0)
 		about.stack = event->stack->number;
 	return event->life ? event_host_to_message(event->life, &about, &t->batch_arena)
 			   : event_to_message(event->call, &about, &t->batch_arena);

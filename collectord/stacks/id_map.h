@@ -13,9 +13,9 @@ struct id_map {
 
 /** id_map_find() - Return: the value; NULL: none */
 void *id_map_find(const struct id_map *map, uint64_t id);
-/** id_map_put() - enter an id that is not there. Return: 0; -EINVAL: id 0; -ENOMEM */
+/** id_map_put() - enter an id that is missing. Return: 0; -EINVAL: id 0; -ENOMEM */
 int id_map_put(struct id_map *map, uint64_t id, void *value);
-/** id_map_remove() - remove an id; does nothing if it is not there */
+/** id_map_remove() - remove an id; does nothing if it is missing */
 void id_map_remove(struct id_map *map, uint64_t id);
 typedef void (*id_map_func)(uint64_t id, void *value, void *data);
 void id_map_each(const struct id_map *map, id_map_func func, void *data);

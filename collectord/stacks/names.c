@@ -228,7 +228,7 @@ static void on_names(int r, const void *bytes, size_t n, void *data)
 
 /* ---- the question ---- */
 
-static void question_fill(const struct stack_file *file, struct parser_names_question *question)
+static void names_question_fill(const struct stack_file *file, struct parser_names_question *question)
 {
 	const struct names *names = &file->names;
 	const struct file_identity *id = names->is_debug_asked ? &names->debug.id : &file->id;
@@ -260,7 +260,7 @@ static int names_ask_send(struct stack_file *file, names_told_func told, void *d
 	if (fd < 0)
 		return fd;
 	*ask = (struct names_ask){ stack_file_ref(file), told, data };
-	question_fill(file, &question);
+	names_question_fill(file, &question);
 	r = child_ask(stack_files_namer(file->files), &question, sizeof(question), fd,
 		      names->is_debug_asked ? 0 : file->owner, NAMES_LIMIT_NS, on_names, ask);
 	if (r < 0) {

@@ -10,10 +10,17 @@
 #include "probes/probe_set.h"
 #include "probes/probe_stacks.h"
 #include "procs/procfs.h"
+#include "stacks/rules.h"
 #include "stacks/stack_file.h"
 
 /* Executable mappings of one process; the kernel half has room for STACK_MAPPINGS_MAX of them. */
 #define PROCESS_MAPS_MAX 4096
+/*
+ * Pages of files whose rules are read before they are needed: of a file, and of one list. An interpreter has 600, all
+ * files of a small program together 1 500; those of PyTorch have 400 000.
+ */
+#define WANT_FILE_PAGES 1024
+#define WANT_PAGES 8192
 
 struct map_sight {
 	struct stack_sight sight; /* its path is owned here */
@@ -149,6 +156,68 @@ int process_maps_read(struct stack_files *files, int proc_fd, uint32_t tgid, uin
 	maps->loader_changes = after.loader_changes;
 	*ret_maps = maps;
 	return 0;
+}
+
+/* A mapping of the record as /proc has it, with its path; false: /proc has another one there, or none. */
+static bool sight_find(const struct maps_reading *reading, const struct mapped_record *mapped, struct map_sight *ret)
+{
+	for (size_t i = 0; i < reading->sights.n; i++) {
+		const struct map_sight *s = &reading->sights.items[i];
+
+		if (s->sight.start == mapped->start && s->sight.end == mapped->end && s->offset == mapped->offset) {
+			*ret = *s;
+			return true;
+		}
+	}
+	return false;
+}
+
+int process_maps_take(struct stack_files *files, int proc_fd, const struct mappings_record *record,
+		      struct process_maps **ret_maps)
+{
+	CLEANUP(reading_done) struct maps_reading reading = { .exec_vm = 0 }, taken = { .exec_vm = record->exec_vm };
+	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, record->tgid);
+	int r = 0;
+
+	if (process_fd >= 0)
+		(void)procfs_maps_read(process_fd, on_stack_mapping, &reading);
+	for (uint32_t i = 0; i < record->n && r == 0; i++) {
+		const struct mapped_record *m = &record->mapped[i];
+		struct map_sight s = { .offset = m->offset };
+
+		/* Without a path a file is found only if it is open. */
+		if (!sight_find(&reading, m, &s))
+			s.sight = (struct stack_sight){ .start = m->start, .end = m->end, .inode = m->file.inode };
+		s.sight.file = m->file;
+		s.sight.is_vdso = m->start == record->vdso;
+		s.sight.path = strdup(s.sight.path ? s.sight.path : "");
+		r = s.sight.path ? ARRAY_PUSH(&taken.sights, s) : -ENOMEM;
+		if (r < 0)
+			free((char *)(uintptr_t)s.sight.path);
+	}
+	*ret_maps = r == 0 ? maps_new(files, &taken, process_fd, record->uid) : NULL;
+	if (!*ret_maps)
+		return -ENOMEM;
+	(*ret_maps)->exec_gen = record->exec_gen;
+	(*ret_maps)->loader_changes = record->loader_changes;
+	return 0;
+}
+
+void process_maps_want(const struct process_maps *maps)
+{
+	uint32_t n_wanted = 0;
+
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct process_map *map = &maps->items[i];
+		uint32_t n = (uint32_t)((map->end - map->start) >> UNWIND_PAGE_SHIFT);
+		uint32_t first = (uint32_t)(map->offset >> UNWIND_PAGE_SHIFT);
+
+		if (!map->first_page || n > WANT_FILE_PAGES || n > WANT_PAGES - n_wanted)
+			continue;
+		n_wanted += n;
+		for (uint32_t page = 0; page < n; page++)
+			rules_want(map->file, first + page);
+	}
 }
 
 struct process_maps *process_maps_ref(struct process_maps *maps)

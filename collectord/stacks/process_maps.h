@@ -40,6 +40,16 @@ struct process_maps {
  */
 int process_maps_read(struct stack_files *files, int proc_fd, uint32_t tgid, uint32_t uid,
 		      struct process_maps **ret_maps);
+/**
+ * process_maps_take() - the same from a record of the kernel half, which was right at its moment, whatever the process
+ * did since
+ * Files that are not open yet are looked for in the process; without it their mappings have none.
+ * Return: 0 with a reference; -ENOMEM
+ */
+int process_maps_take(struct stack_files *files, int proc_fd, const struct mappings_record *record,
+		      struct process_maps **ret_maps);
+/** process_maps_want() - want the rules of all pages of small files, before they are needed */
+void process_maps_want(const struct process_maps *maps);
 struct process_maps *process_maps_ref(struct process_maps *maps);
 void process_maps_unref(struct process_maps *maps);
 /** process_maps_find() - the mapping of an address; NULL: none */

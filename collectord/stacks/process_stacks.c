@@ -135,24 +135,40 @@ static struct process_maps *maps_of_tag(const struct stacked *process, uint32_t 
 	return NULL;
 }
 
-static void maps_read(struct process_stacks *p, struct stacked *process)
+/* Takes the reference. */
+static void maps_add(struct process_stacks *p, struct stacked *process, struct process_maps *maps)
 {
-	struct process_maps *maps;
 	struct stack_maps kernel;
-	uint64_t now_ns = clock_now_ns();
 
-	if (now_ns - process->maps_read_ns < MAPS_PERIOD_NS || process->gone_ns)
-		return;
-	process->maps_read_ns = now_ns;
-	if (process_maps_read(p->files, p->proc_fd, process->tgid, process->uid, &maps) < 0)
-		return;
 	process_maps_unref(process->maps[MAPS_KEPT - 1]);
 	memmove(&process->maps[1], &process->maps[0], (MAPS_KEPT - 1) * sizeof(process->maps[0]));
 	process->maps[0] = maps;
 	if (maps->exec_gen != process->exec_gen)
 		return;
+	process_maps_want(maps);
 	process_maps_to_kernel(maps, &kernel);
 	(void)probe_stacks_maps_put(p->probes, process->tgid, &kernel);
+}
+
+static void maps_read(struct process_stacks *p, struct stacked *process)
+{
+	struct process_maps *maps;
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns - process->maps_read_ns < MAPS_PERIOD_NS || process->gone_ns)
+		return;
+	process->maps_read_ns = now_ns;
+	if (process_maps_read(p->files, p->proc_fd, process->tgid, process->uid, &maps) == 0)
+		maps_add(p, process, maps);
+}
+
+void process_stacks_mappings(struct process_stacks *p, const struct mappings_record *record)
+{
+	struct stacked *process = stacked_take(p, record->tgid, record->exec_gen, record->uid);
+	struct process_maps *maps;
+
+	if (process && process_maps_take(p->files, p->proc_fd, record, &maps) == 0)
+		maps_add(p, process, maps);
 }
 
 /* The list that the kernel half walked with, or, if it had none that holds, the one of the same moment. */

@@ -30,6 +30,8 @@ void process_stacks_free(struct process_stacks *processes);
  */
 struct stack *process_stacks_note(struct process_stacks *processes, const struct stack_record *record,
 				  struct process_maps **ret_maps);
+/** process_stacks_mappings() - the mappings at the moment of the next stack of a process */
+void process_stacks_mappings(struct process_stacks *processes, const struct mappings_record *record);
 /**
  * process_stacks_look() - read the mappings of a process that is about to make calls: it may end before its first stack
  * was read

@@ -232,7 +232,7 @@ static uint32_t file_owner(int path_fd, uint32_t uid)
 	return fstat(path_fd, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : uid;
 }
 
-static int file_open(struct stack_files *files, const struct stack_sight *sight, struct stack_file **ret_file)
+static int sight_open(struct stack_files *files, const struct stack_sight *sight, struct stack_file **ret_file)
 {
 	const struct target_candidate c = { .start = sight->start,
 					    .end = sight->end,
@@ -266,7 +266,7 @@ int stack_file_get(struct stack_files *files, const struct stack_sight *sight, s
 	int r = 0;
 
 	if (!file)
-		r = sight->is_vdso ? vdso_get(files, sight, &file) : file_open(files, sight, &file);
+		r = sight->is_vdso ? vdso_get(files, sight, &file) : sight_open(files, sight, &file);
 	if (r == 0)
 		*ret_file = stack_file_ref(file);
 	return r;

@@ -157,6 +157,12 @@ void stacks_take(struct stacks *s, const struct stack_record *record)
 	kick(s);
 }
 
+void stacks_take_mappings(struct stacks *s, const struct mappings_record *record)
+{
+	process_stacks_mappings(s->processes, record);
+	kick(s);
+}
+
 void stacks_take_code(struct stacks *s, const struct code_record *record)
 {
 	codes_take(s->codes, record);
@@ -170,6 +176,7 @@ struct stack *stacks_find(struct stacks *s, const struct call_record *call)
 void stacks_look(struct stacks *s, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
 {
 	process_stacks_look(s->processes, tgid, exec_gen, uid);
+	kick(s);
 }
 
 void stacks_exec(struct stacks *s, uint32_t tgid)

@@ -35,6 +35,8 @@ void stacks_close(struct stacks *stacks);
 
 /** stacks_take() - a record was read. @n_bytes: its size, checked by decode_stack() */
 void stacks_take(struct stacks *stacks, const struct stack_record *record);
+/** stacks_take_mappings() - likewise the mappings of a process at the moment of its next stack */
+void stacks_take_mappings(struct stacks *stacks, const struct mappings_record *record);
 /** stacks_take_code() - likewise a code object of Python */
 void stacks_take_code(struct stacks *stacks, const struct code_record *record);
 /**

@@ -19,6 +19,20 @@
 
 /* ---- beginning and end ---- */
 
+/* A chain of frames that comes back to one of them was damaged: what is beyond it is not known. */
+static void cycle_cut(struct stack_record *r)
+{
+	for (size_t i = 1; i < r->n_python; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (r->python[k].frame != r->python[i].frame)
+				continue;
+			r->n_python = (uint16_t)i;
+			r->python_end = STACK_END_UNREADABLE;
+			return;
+		}
+	}
+}
+
 struct work *work_new(const struct stack_record *record, struct stack *stack, struct process_maps *maps,
 		      struct codes *codes)
 {
@@ -34,10 +48,11 @@ struct work *work_new(const struct stack_record *record, struct stack *stack, st
 	}
 	memcpy(work->record, record, n_bytes);
 	work->n_bytes = sizeof(*work) + n_bytes;
+	cycle_cut(work->record);
 	work->stack = stack_ref(stack);
 	work->maps = maps ? process_maps_ref(maps) : NULL;
 	work->since_ns = clock_now_ns();
-	for (size_t i = 0; i < record->n_python; i++)
+	for (size_t i = 0; i < work->record->n_python; i++)
 		if (record->python[i].code)
 			work->codes[i] =
 				codes_find(codes, record->tgid, record->exec_gen, record->python[i].code);
@@ -158,6 +173,25 @@ static void python_frame(const struct work *work, size_t i, struct stack_frame *
 	frame->line = python_code_line(code, work->record->python[i].instruction);
 }
 
+/* Python itself does not show a frame before its first instruction. */
+static void unbegun_drop(struct work *work)
+{
+	struct stack_record *r = work->record;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_python; i++) {
+		struct python_code *code = work->codes[i];
+
+		if (code && python_code_is_ready(code) && !python_code_has_begun(code, r->python[i].instruction)) {
+			python_code_unref(code);
+			continue;
+		}
+		work->codes[n] = code;
+		r->python[n++] = r->python[i];
+	}
+	r->n_python = (uint16_t)n;
+}
+
 static bool python_is_known(const struct work *work)
 {
 	for (size_t i = 0; i < work->record->n_python; i++)
@@ -236,6 +270,7 @@ void work_finish(struct work *work)
 		(void)stack_name(work->stack, NULL, 0, false, "memory was short when its frames were named");
 		return;
 	}
+	unbegun_drop(work);
 	for (size_t i = 0; i < r->n_native; i++) {
 		native_frame(work, i, &room->native[i], room->symbols[i], sizeof(room->symbols[i]));
 		room->cfa[i] = r->native[i].cfa;

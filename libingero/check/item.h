@@ -22,6 +22,15 @@ int check_read_line(const struct check_world *world, const char *path, char *lin
 int check_read(const struct check_world *world, const char *path, struct buf *text);
 #define CHECK_FILE_BYTES (8u << 20)
 
+/** typedef check_maps_func - called for a process; @maps: its mappings as in /proc/PID/maps, may be written */
+typedef void (*check_maps_func)(const char *pid, const char *comm, char *maps, void *data);
+/**
+ * check_maps_look() - visit each process whose mappings the caller may read
+ * @ret_closed: number of processes whose mappings the caller may not read
+ * Return: 0, or -ENOENT: no /proc
+ */
+int check_maps_look(const struct check_world *world, check_maps_func func, void *data, size_t *ret_closed);
+
 /**
  * typedef check_cuda_func - called for a process that maps CUDA libraries; @libraries: their names, separated by commas
  */

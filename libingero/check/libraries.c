@@ -181,7 +181,7 @@ static size_t maps_names(char *maps, struct buf *out)
 	return n;
 }
 
-int check_cuda_look(const struct check_world *world, check_cuda_func func, void *data, size_t *ret_closed)
+int check_maps_look(const struct check_world *world, check_maps_func func, void *data, size_t *ret_closed)
 {
 	int fd = openat(world->root, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -193,7 +193,7 @@ int check_cuda_look(const struct check_world *world, check_cuda_func func, void 
 		return -ENOENT;
 	}
 	while ((entry = readdir(dir))) {
-		CLEANUP(buf_done) struct buf maps = BUF_INIT, mapped = BUF_INIT;
+		CLEANUP(buf_done) struct buf maps = BUF_INIT;
 		char path[300], comm[64];
 		int r;
 
@@ -202,15 +202,36 @@ int check_cuda_look(const struct check_world *world, check_cuda_func func, void 
 		(void)snprintf(path, sizeof(path), "proc/%s/maps", entry->d_name);
 		r = check_read(world, path, &maps);
 		*ret_closed += r == -EACCES || r == -EPERM;
-		if (r < 0 || buf_append(&maps, "", 1) < 0 || !maps_names((char *)maps.data, &mapped))
+		if (r < 0 || buf_append(&maps, "", 1) < 0)
 			continue;
 		(void)snprintf(path, sizeof(path), "proc/%s/comm", entry->d_name);
 		if (check_read_line(world, path, comm, sizeof(comm)) < 0)
 			comm[0] = 0;
-		func(entry->d_name, comm, buf_text(&mapped), data);
+		func(entry->d_name, comm, (char *)maps.data, data);
 	}
 	(void)closedir(dir);
 	return 0;
+}
+
+struct cuda_look {
+	check_cuda_func func;
+	void *data;
+};
+
+static void cuda_look_at(const char *pid, const char *comm, char *maps, void *data)
+{
+	CLEANUP(buf_done) struct buf mapped = BUF_INIT;
+	const struct cuda_look *look = data;
+
+	if (maps_names(maps, &mapped))
+		look->func(pid, comm, buf_text(&mapped), look->data);
+}
+
+int check_cuda_look(const struct check_world *world, check_cuda_func func, void *data, size_t *ret_closed)
+{
+	struct cuda_look look = { func, data };
+
+	return check_maps_look(world, cuda_look_at, &look, ret_closed);
 }
 
 struct own_processes {

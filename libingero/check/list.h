@@ -26,5 +26,6 @@ CHECK_ITEM(gpu_driver, OPTIONAL)
 CHECK_ITEM(gpu, OPTIONAL)
 CHECK_ITEM(cuda_libraries, OPTIONAL)
 CHECK_ITEM(cuda_processes, OPTIONAL)
+CHECK_ITEM(python, OPTIONAL)
 
 #undef CHECK_ITEM

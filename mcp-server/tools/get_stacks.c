@@ -106,8 +106,9 @@ static void stack_write(struct writer *w, const struct stack_site *site)
 	w->out->failed |= blame.failed;
 }
 
+/* @n_unsent: stacks that match and that the daemon did not send */
 static void stacks_write(const struct stack_rows *rows, const struct stack_sites *sites, uint64_t limit,
-			 struct answer *answer)
+			 uint64_t n_unsent, struct answer *answer)
 {
 	Ingero__V1__StacksEnd none = INGERO__V1__STACKS_END__INIT;
 	const Ingero__V1__StacksEnd *end = rows->end ? rows->end : &none;
@@ -120,7 +121,7 @@ static void stacks_write(const struct stack_rows *rows, const struct stack_sites
 	for (size_t i = 0; i < n; i++)
 		stack_write(&w, &sites->sites.items[i]);
 	writer_close(&w, ']');
-	count_write(&w, "more_stacks", sites->sites.n - n + (end->rows > rows->rows.n ? end->rows - rows->rows.n : 0));
+	count_write(&w, "more_stacks", sites->sites.n - n + n_unsent);
 	pb_json_append(&rest, &end->base);
 	(void)buf_append_text(&answer->body, ",");
 	(void)buf_append(&answer->body, rest.data + 1, rest.n - 1); /* without its opening brace */
@@ -128,6 +129,11 @@ static void stacks_write(const struct stack_rows *rows, const struct stack_sites
 }
 
 /* ---- asking ---- */
+
+static uint64_t rows_unsent(const struct stack_rows *rows)
+{
+	return rows->end && rows->end->rows > rows->rows.n ? rows->end->rows - rows->rows.n : 0;
+}
 
 static void rows_of_source(struct stack_rows *rows, const char *source)
 {
@@ -188,6 +194,7 @@ static int stacks_tool_run(const struct tool_call *call, struct answer *answer)
 	CLEANUP(stack_rows_done) struct stack_rows rows = STACK_ROWS_INIT;
 	CLEANUP(stack_sites_done) struct stack_sites sites = STACK_SITES_INIT;
 	struct ingero *ingero;
+	uint64_t n_unsent;
 	int r = window_refuse(&a->window, answer);
 
 	if (r < 0)
@@ -201,12 +208,13 @@ static int stacks_tool_run(const struct tool_call *call, struct answer *answer)
 		answer);
 	if (r < 0)
 		return r;
+	n_unsent = rows_unsent(&rows);
 	rows_of_source(&rows, a->source);
 	if (a->measure)
 		(void)stack_measure_parse(a->measure, &measure); /* one of the choices */
 	if (stack_sites_build(&rows, STACK_BY_STACK, &measure, &sites) < 0)
 		return -ENOMEM;
-	stacks_write(&rows, &sites, a->limit ? a->limit : STACKS_DEFAULT, answer);
+	stacks_write(&rows, &sites, answer->cursor_at + (a->limit ? a->limit : STACKS_DEFAULT), n_unsent, answer);
 	if (stack_has_any(&rows))
 		stacks_next(&rows, &sites, answer);
 	else

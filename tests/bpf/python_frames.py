@@ -2,12 +2,13 @@
 """Stacks of many shapes, each walked by the kernel half and noted here as this interpreter itself sees it, for python.c.
 
 python_frames.py LIBRARY FD_TAKE FD_FREED OUT: writes the file of the interpreter, waits for a line, and notes in OUT:
-number of a stack and of its frames, and for each frame name, qualified name, file and line.
+number of a stack, of its frames, whether they are a sub-interpreter's, and for each frame name, qualified name, file and line.
 """
 import asyncio
 import contextlib
 import ctypes
 import functools
+import gc
 import sys
 import threading
 
@@ -21,6 +22,7 @@ for function in (with_gil, without_gil):
 through = ctypes.CDLL(library_path).python_probe_through
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 notes = []
+subs = set()
 kept = []  # code objects: the kernel half is told of those alone that reuse() frees
 note_lock = threading.Lock()
 
@@ -258,6 +260,27 @@ def reuse():
         with_gil(FD_FREED, address, 0, 0)
 
 
+def finalized():
+    """Finalizers that run wherever memory is taken: also before a frame has begun, where the interpreter hides it."""
+    class Circle:
+        def __init__(self):
+            self.self = self
+
+        def __del__(self):
+            here()
+
+    def with_cells(a, b):
+        Circle()
+        return lambda: (a, b)
+
+    gc.collect()
+    gc.set_threshold(1, 1, 1)
+    for i in range(100):
+        with_cells(i, i)
+    gc.set_threshold(700, 10, 10)
+    gc.collect()
+
+
 def same():
     """Equal stacks, which have one id."""
     for _ in range(50):
@@ -282,17 +305,50 @@ def from_c():
     join(thread, None)
 
 
+def interpreter_new():
+    """Modules of sub-interpreters, and a new one, whose modules may be those of any interpreter."""
+    if sys.version_info >= (3, 13):
+        import _interpreters as interpreters
+        return interpreters, interpreters.create("legacy")
+    import _xxsubinterpreters as interpreters
+    return interpreters, interpreters.create(isolated=False) if sys.version_info >= (3, 10) else interpreters.create()
+
+
+def sub_interpreter():
+    """Frames of the sub-interpreter alone, which is said; up to 3.11 nothing tells where it is without the GIL."""
+    interpreters, one = interpreter_new()
+    name = "<script>" if sys.version_info >= (3, 14) else "<string>"
+    qualified = ("f", "<module>") if sys.version_info >= (3, 11) else ("", "")
+    number = len(notes)
+    for line in (4, 5):
+        notes.append([("f", qualified[0], name, line), ("<module>", qualified[1], name, 6)])
+        subs.add(number + line - 4)
+    if sys.version_info < (3, 12):
+        notes[number + 1] = []
+    interpreters.run_string(one, """
+import ctypes
+def f():
+    ctypes.PyDLL(%r).python_probe(%d, %d, 0, 0)
+    ctypes.CDLL(%r).python_probe(%d, %d, 0, 0)
+f()
+""" % (library_path, FD_TAKE, number, library_path, FD_TAKE, number + 1))
+    here()
+    interpreters.destroy(one)
+
+
 def main():
     print(interpreter_file(), flush=True)
     sys.stdin.readline()
     shapes()
     same()
     reuse()
+    finalized()
     threads()
     from_c()
+    sub_interpreter()
     with open(out_path, "w", encoding="utf-8") as out:
         for number, frames in enumerate(notes):
-            out.write("%d %d\n" % (number, len(frames)))
+            out.write("%d %d %d\n" % (number, len(frames), number in subs))
             for frame in frames:
                 out.write("%s\t%s\t%s\t%d\n" % frame)
 

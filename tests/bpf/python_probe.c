@@ -2,6 +2,7 @@
 /* For python_frames.py: runs a program of the kernel half on the current thread. */
 #include <linux/bpf.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -11,6 +12,16 @@
 
 EXPORT int python_probe(int fd, unsigned long first, unsigned long second, unsigned int repeat);
 EXPORT int python_probe_through(int (*callback)(int), int argument);
+
+/* Loaded before the interpreter: its own key of threads is not among the first then, which are elsewhere. */
+__attribute__((constructor)) static void keys_make(void)
+{
+	const char *n = getenv("PYTHON_PROBE_KEYS");
+	pthread_key_t key;
+
+	for (int i = n ? atoi(n) : 0; i > 0; i--)
+		(void)pthread_key_create(&key, NULL);
+}
 
 /* Until there is room on the ring. Return: nanoseconds of one run; negative: it cannot be run */
 int python_probe(int fd, unsigned long first, unsigned long second, unsigned int repeat)

@@ -29,6 +29,7 @@ LIMIT_S = 300
 LEAST = 0.99  # of all stacks from program start, complete
 LEAST_LATER = 0.999  # of those 50 ms after the first call
 LATER_NS = 50 * 10**6
+FOREVER, ATTACHED_CALLS = 1000000, 3000
 REMAPPED = ("remapped", "mapped", "replaced", "exec")
 LIES = ("lie_none", "lie_odd", "lie_kernel", "lie_unmapped", "lie_cycle", "claims")
 
@@ -136,7 +137,9 @@ def check_shapes(check, name, judge, calls):
 
 def case_native(check, programs, _):
     with Run(programs, check, "native") as run:
-        trace = run.under(run.native("--rounds", 4), environment={"INGERO_CALLERS": run.path})
+        shapes = [name for name in subprocess.run([programs.path("callers"), "--list"], capture_output=True, text=True, check=True).stdout.split()
+                  if name not in REMAPPED]
+        trace = run.under(run.native("--rounds", 4, *shapes), environment={"INGERO_CALLERS": run.path})
         calls = run.calls()
         judge = run.judge(trace)
         check_shapes(check, run.name, judge, calls)
@@ -208,9 +211,9 @@ def case_remapped(check, programs, _):
     with Run(programs, check, "remapped") as run:
         trace = run.under(run.native("--rounds", 10, *REMAPPED))
         calls = run.calls()
-        judge = run.judge(trace, least=0.9)
+        judge = run.judge(trace)
         check("each was called", {call["shape"] for call in calls} == set(REMAPPED), judge.n)
-        check_shapes(check, run.name, judge, calls)
+        check("some of each are complete", all(judge.n_complete[shape] for shape in REMAPPED), judge.n_complete, judge.whys)
 
 
 def case_damaged(check, programs, _):
@@ -239,17 +242,17 @@ def case_reuse(check, programs, _):
 
 def case_attach(check, programs, _):
     """A program that makes calls all the time when the trace comes: complete from 50 ms after the first call on, and none is wrong before."""
-    for name, command in (("native", lambda run: run.native("--rounds", 2000, "plain.omitted", "cxx_catch", "qsort.omitted")),
-                          ("python", lambda run: run.python(interpreters("3.11")[0][1], "--rounds", 300, "from_c", "classes"))):
+    for name, command in (("native", lambda run: run.native("--rounds", FOREVER, "--pause-ms", 2, "plain.omitted", "cxx_catch", "qsort.omitted")),
+                          ("python", lambda run: run.python(interpreters("system")[0][1], "--rounds", FOREVER, "--pause-ms", 5, "from_c", "classes"))):
         with Run(programs, check, f"attach, {name}") as run:
             with subprocess.Popen(command(run), stdin=subprocess.DEVNULL, env={**os.environ, **QUIET}) as process:
                 ingero.wait_for(lambda path=run.path: os.path.exists(path) and os.path.getsize(path) > 100000, "calls")
                 tracing = ingero.Tracing(programs, *run.options(), "--pid", str(process.pid))
                 try:
-                    check(f"{run.name}: the program ended well", process.wait(LIMIT_S) == 0, process.returncode)
+                    ingero.wait_for(lambda tracing=tracing: sum(line["type"] == "event" for line in tracing.lines()) > ATTACHED_CALLS, "calls in the trace")
+                    trace = run.ended(tracing.stop())
                 finally:
                     process.kill()
-                    trace = run.ended(tracing.stop())
             told = {argument for event in trace.events for argument in event["args"]}
             calls = [call for call in run.calls() if call["bytes"] in told]
             if not check(f"{run.name}: calls were seen", len(calls) > 100, len(calls)):
@@ -271,7 +274,7 @@ def case_choice(check, programs, _):
                               (("--stack=false",), False), (("--stack", "none"), False)):
         with Run(programs, check, f"trace {' '.join(options)}") as run:
             # the word behind a bare --stack is no value unless it is one of these
-            trace = run.ended(ingero.trace(programs, "--db", run.db, "--record", "all", *options, command=run.native("plain.omitted"), environment=QUIET))
+            trace = run.ended(ingero.trace(programs, "--db", run.db, "--record", "all", *options, command=run.native("--rounds", 50, "--pause-ms", 1, "plain.omitted"), environment=QUIET))
             has = collections.Counter("stack" in event for event in trace.events if event["source"] in ("cuda", "driver"))
             check(f"{run.name}: stacks", has and set(has) == {is_there}, has)
             if is_there:

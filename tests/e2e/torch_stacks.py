@@ -60,7 +60,7 @@ def compare(check, name, trace, noted):
     later = collections.Counter()
     for (tid, op), calls in noted.items():
         for number, (frames, event) in enumerate(zip(calls, told[tid, op])):
-            judge.call({"shape": op, "pid": event["pid"], "tid": tid, "bytes": number, "rule": "complete", "least": 0,
+            judge.call({"shape": op, "pid": event["pid"], "tid": tid, "bytes": number, "op": op, "rule": "complete", "least": 0,
                         "frames": [{"ip": hex(ip)} for ip in frames]}, {**event, "stack": [one for one in event.get("stack", []) if not stacks_of.is_python(one)]})
             if kept.unix_ns(event["timestamp"]) >= first + LATER_NS:
                 later[bool(event.get("stack_complete"))] += 1

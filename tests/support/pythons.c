@@ -44,6 +44,13 @@ void pythons_find(struct pythons *pythons)
 	free(names);
 }
 
+void pythons_done(struct pythons *pythons)
+{
+	for (size_t i = 0; i < pythons->n; i++)
+		free(pythons->paths[i]);
+	pythons->n = 0;
+}
+
 FILE *pythons_run(const char *python, const char *script, const char *arguments)
 {
 	char command[8192];

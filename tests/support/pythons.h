@@ -12,6 +12,7 @@ struct pythons {
 	size_t n;
 };
 
+void pythons_done(struct pythons *pythons);
 /** pythons_find() - list them; names in INGERO_TEST_PYTHONS are separated by ':' */
 void pythons_find(struct pythons *pythons);
 /** pythons_run() - what a script of tests/unit/collectord/children/ writes, run by one of them; to be closed by

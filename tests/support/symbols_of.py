@@ -5,11 +5,13 @@ import collections
 import functools
 import os
 import re
+import shutil
 import subprocess
 
 Symbol = collections.namedtuple("Symbol", "start end name")
 FUNCTION_TYPES = "tTwWiuVv"
 VERSION = re.compile(r"@@?[\w.]+$")
+PART = re.compile(r"( \[clone \.\w+(\.\d+)*\]|\.(part|cold|isra|constprop|lto_priv)(\.\d+)*)+$")
 WITH_SIZE = re.compile(r"^([0-9a-f]+) ([0-9a-f]+) (\w) (.*)$")
 DEBUG_ROOT = "/usr/lib/debug"
 
@@ -55,11 +57,11 @@ def at_of(path, address):
 
 @functools.lru_cache(maxsize=None)
 def demangled(name):
-    """Names by which people know it: without parameters and with them."""
+    """Names by which people know it: without parameters and with them, and without what a compiler adds to the name of a part."""
     if not name.startswith(("_Z", "_R")):
-        return {name}
+        return {name, PART.sub("", name)}
     with_parameters = output_of("c++filt", name).strip()
-    return {with_parameters, output_of("c++filt", "-p", name).strip()}
+    return {with_parameters, PART.sub("", with_parameters), output_of("c++filt", "-p", name).strip()}
 
 
 def names_of(path, at, is_call=True):
@@ -70,15 +72,35 @@ def names_of(path, at, is_call=True):
     return {f"{name}+{at - symbol.start:#x}" for symbol in at_of(path, at - 1 if is_call else at) for name in demangled(symbol.name)}
 
 
-@functools.lru_cache(maxsize=None)
-def line_of(path, at):
-    """(base name of the source file, line) of an address; None: not known."""
-    for file in files_of(path):
-        said = output_of("addr2line", "-e", file, hex(at)).strip()
-        match = re.match(r"(.*):(\d+)", said)
-        if match and not match[1].startswith("??") and int(match[2]):
-            return os.path.basename(match[1]), int(match[2])
-    return None
+LINE = re.compile(r"(.*?):(\d+)")
+LINES = collections.defaultdict(set)  # {(path, address): lines}
+
+
+def learn_lines(path, addresses):
+    """
+    Asks for the source lines of many addresses at once, each program that can tell. They differ where a function from another file is
+    inside, whose file the older releases of binutils do not find.
+    """
+    new = sorted({at for at in addresses if (path, at) not in LINES})
+    text = "".join(f"{at:#x}\n" for at in new)
+    for at in new:
+        LINES[path, at] = set()
+    for file in files_of(path) if new else ():
+        for command in (("addr2line", "-e", file), ("llvm-symbolizer", "--no-inlines", "--obj", file), ("llvm-symbolizer", "--obj", file)):
+            if not shutil.which(command[0]):
+                continue
+            said = output_of(*command, input=text)
+            # the other program tells of functions, too, and ends each answer with an empty line
+            answers = said.splitlines() if command[0] == "addr2line" else [(answer.splitlines() + ["", ""])[1] for answer in said.split("\n\n")]
+            for at, match in zip(new, map(LINE.match, answers)):
+                if match and not match[1].startswith("?") and int(match[2]):
+                    LINES[path, at].add((os.path.basename(match[1]), int(match[2])))
+
+
+def lines_of(path, at):
+    """{(base name of the source file, line)} of an address; {None}: not known."""
+    learn_lines(path, [at])
+    return LINES[path, at] or {None}
 
 
 def ranges_of(path, name, address):

@@ -7,6 +7,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +170,9 @@ static void add_frame(size_t *at, uintptr_t ip)
 	else if (is_alias && report.alias_file)
 		(void)add(at, "{\"ip\":\"0x%zx\",\"module\":\"%s\",\"at\":\"0x%zx\"}", ip, report.alias_file,
 			  ip - report.alias_start);
+	else if (dladdr((void *)(ip - 1), &info) && info.dli_fname &&
+		 ((const ElfW(Ehdr) *)info.dli_fbase)->e_type == ET_EXEC)
+		(void)add(at, "{\"ip\":\"0x%zx\",\"module\":\"%s\",\"at\":\"0x%zx\"}", ip, info.dli_fname, ip);
 	else if (dladdr((void *)(ip - 1), &info) && info.dli_fname)
 		(void)add(at, "{\"ip\":\"0x%zx\",\"module\":\"%s\",\"at\":\"0x%zx\"}", ip, info.dli_fname,
 			  ip - (uintptr_t)info.dli_fbase);
@@ -185,8 +189,10 @@ static void tell(const struct stack *stack)
 	if (thread.line == MAP_FAILED || report.fd < 0)
 		return;
 	(void)add(&at,
-		  "{\"shape\":\"%s\",\"pid\":%d,\"tid\":%d,\"bytes\":%zu,\"rule\":\"%s\",\"least\":%u,\"frames\":[",
-		  thread.shape, (int)getpid(), (int)gettid(), thread.bytes, rules[thread.rule], thread.least);
+		  "{\"shape\":\"%s\",\"pid\":%d,\"tid\":%d,\"bytes\":%zu,\"op\":\"%s\",\"rule\":\"%s\",\"least\":%u,"
+		  "\"frames\":[",
+		  thread.shape, (int)getpid(), (int)gettid(), thread.bytes,
+		  thread.is_driver ? "cuMemAlloc" : "cudaMalloc", rules[thread.rule], thread.least);
 	for (size_t i = 0; i < stack->n; i++) {
 		if (i)
 			(void)add(&at, ",");

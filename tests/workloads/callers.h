@@ -6,7 +6,7 @@
  * CUDA function. Each call has a number of bytes that no other call of the process has. The report has a line of JSON
  * for each:
  *
- *   {"shape":"plain","pid":7,"tid":7,"bytes":65537,"rule":"complete","least":0,
+ *   {"shape":"plain","pid":7,"tid":7,"bytes":65537,"op":"cudaMalloc","rule":"complete","least":0,
  *    "frames":[{"ip":"0x55..","module":"/path","at":"0x1234"}, ...]}
  *
  * frames: return addresses from the caller of the CUDA function on, innermost first; at: the address as linked.

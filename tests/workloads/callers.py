@@ -3,7 +3,7 @@
 """
 Calls from many places of a Python program, and the stack of each as the program itself knows it; CPython 3.9 and later, no packages.
 
-    callers.py --libraries DIR --report FILE [--rounds N] [--check] [--wait-for-stdin] [SHAPE...]     callers.py --list
+    callers.py --libraries DIR --report FILE [--rounds N] [--pause-ms N] [--check] [--wait-for-stdin] [SHAPE...]     callers.py --list
 
 A place calls three functions by one instruction: the witness, which notes the frames of Python, backtrace(3) through ctypes, which notes
 those of C, and the CUDA function through ctypes. Each call has a number of bytes that no other call of the process has. The report has a
@@ -21,6 +21,7 @@ import json
 import os
 import sys
 import threading
+import time
 
 BYTES_FIRST = 65536
 FRAMES_MAX = 100000  # of C, for each thread; untouched memory costs nothing
@@ -92,7 +93,7 @@ def frames_of(frame):
 
 def witness(pointer, number):
     name, rule, least = here.shape
-    here.row = {"shape": name, "pid": os.getpid(), "tid": threading.get_native_id(), "bytes": number, "rule": rule, "least": least,
+    here.row = {"shape": name, "pid": os.getpid(), "tid": threading.get_native_id(), "bytes": number, "op": "cudaMalloc", "rule": rule, "least": least,
                 "eval": report.eval, "python": list(frames_of(sys._getframe(1))), **here.more}
 
 
@@ -158,6 +159,7 @@ def options_of(names):
     parser.add_argument("--libraries", help="directory of libcudart.so.12")
     parser.add_argument("--report", default="-")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--pause-ms", type=float, default=0, help="between rounds")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--wait-for-stdin", action="store_true", help="print 'ready PID', read a line before the first call")
     parser.add_argument("--list", action="store_true")
@@ -189,7 +191,9 @@ def main():
     check = Check(options.libraries) if options.check else None
     if check:
         names = [name for name in names if name != "subinterpreter"]  # where this interpreter cannot be called back
-    for _ in range(options.rounds):
+    for number in range(options.rounds):
+        if number and options.pause_ms:
+            time.sleep(options.pause_ms / 1000)
         for name in names:
             _, function, *more = rows[name]
             shape(name, *more)

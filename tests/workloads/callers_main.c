@@ -2,7 +2,7 @@
 /*
  * Calls from many places (callers.h).
  *
- *   callers --report FILE [--rounds N] [--check] [SHAPE...]     callers --list
+ *   callers --report FILE [--rounds N] [--pause-ms N] [--check] [--wait-for-stdin] [SHAPE...]     callers --list
  *
  * --check: the stack inside of each call is compared with what is told; only where nobody traces. A FILE in the
  * environment, INGERO_CALLERS, is for calls before main() and behind it.
@@ -58,7 +58,7 @@ static void at_exit(void)
 
 struct asked {
 	const char *report;
-	unsigned int rounds;
+	unsigned int rounds, pause_ms; /* between rounds */
 	bool is_checked, is_list, is_waiting;
 	char **shapes; /* NULL: all */
 };
@@ -105,6 +105,8 @@ static int parse(int argc, char **argv, struct asked *asked)
 			asked->report = argv[++i];
 		else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
 			asked->rounds = (unsigned int)atoi(argv[++i]);
+		else if (strcmp(argv[i], "--pause-ms") == 0 && i + 1 < argc)
+			asked->pause_ms = (unsigned int)atoi(argv[++i]);
 		else
 			return -1;
 	}
@@ -117,8 +119,8 @@ int main(int argc, char **argv)
 	struct asked asked = { .rounds = 1 };
 
 	if (parse(argc, argv, &asked) < 0) {
-		fprintf(stderr,
-			"usage: callers --report FILE [--rounds N] [--check] [--wait-for-stdin] [SHAPE...] | --list\n");
+		fprintf(stderr, "usage: callers --report FILE [--rounds N] [--pause-ms N] [--check] [--wait-for-stdin] "
+				"[SHAPE...] | --list\n");
 		return 2;
 	}
 	if (asked.is_list)
@@ -130,6 +132,8 @@ int main(int argc, char **argv)
 		program_wait_for_line();
 	}
 	for (unsigned int i = 0; i < asked.rounds; i++) {
+		if (i && asked.pause_ms)
+			program_sleep_until(program_clock_ns(CLOCK_MONOTONIC) + asked.pause_ms * NSEC_PER_MSEC);
 		if (run_all(&asked) == 0) {
 			fprintf(stderr, "callers: no such shape: see --list\n");
 			return 2;

@@ -125,6 +125,6 @@ const struct callers_row callers_processes[] = {
 	{ "fork", child_of_fork, CALLERS_COMPLETE, 0 },
 	{ "vfork", child_of_vfork, CALLERS_COMPLETE, 0 },
 	{ "clone", child_of_clone, CALLERS_COMPLETE, 0 },
-	{ "exec", exec, CALLERS_COMPLETE, 0 },
+	{ "exec", exec, CALLERS_EITHER, 0 },
 	{ NULL },
 };

@@ -42,10 +42,13 @@ def by_multiprocessing(method):
         raise RuntimeError(f"a process of {method} ended with {process.exitcode}")
 
 
+NUMBERS = 1 << 24  # of calls of one interpreter; the first one has the first ones
+
 SUBINTERPRETER = """
-import sys
+import itertools, sys
 sys.path[:] = {path}
 import callers, callers_processes
+callers.report.numbers = itertools.count({first})
 callers_processes.in_process({report}, {libraries}, {told})
 """
 
@@ -70,7 +73,7 @@ def subinterpreter():
         return
     interpreters, number = made
     interpreters.run_string(number, SUBINTERPRETER.format(
-        path=[HERE, *sys.path], report=repr(callers.report.path), libraries=repr(callers.report.libraries), told=repr(callers.here.shape)))
+        path=[HERE, *sys.path], first=next(callers.report.numbers) + NUMBERS, report=repr(callers.report.path), libraries=repr(callers.report.libraries), told=repr(callers.here.shape)))
     interpreters.destroy(number)
 
 

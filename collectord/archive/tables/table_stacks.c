@@ -139,7 +139,7 @@ static void sites_blame_add(struct table_list *list, const struct call_sum *sum)
 	}
 }
 
-static int site_row_add(struct table_list *list, const struct site *site)
+static int call_site_add(struct table_list *list, const struct site *site)
 {
 	const struct call_sum *sum = site->sum;
 	const struct read_process *p = sum->process;
@@ -192,7 +192,7 @@ static int sites_add(struct table_list *list, const struct site *sites, size_t n
 	for (size_t i = 0, next; i < n && r == 0; i = next) {
 		for (next = i + 1; r == 0 && next < n && site_compare(&sites[i], &sites[next]) == 0; next++)
 			r = call_sum_merge(sites[i].sum, sites[next].sum);
-		r = r ? r : site_row_add(list, &sites[i]);
+		r = r ? r : call_site_add(list, &sites[i]);
 	}
 	return r;
 }

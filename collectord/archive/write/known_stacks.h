@@ -17,8 +17,9 @@
 #define KNOWN_STACKS_MAX 32768		   /* 1.3 MiB; beyond it, those that were used longest ago are forgotten */
 #define STACK_TELL_NS (300 * NSEC_PER_SEC) /* the row has the time of the last call, at most this late */
 #define STACK_IDLE_NS (600 * NSEC_PER_SEC) /* after this time without a call, the number is not used any more */
-#define STACK_KEEP_NS (2 * STACK_IDLE_NS)  /* a row without calls stays for this time, twice as long for queued calls  \
-					    */
+#define STACK_KEEP_NS                                                                                                  \
+	(2 * STACK_IDLE_NS) /* a row without calls stays for this time, twice as long for queued calls                 \
+			     */
 
 struct known_stack {
 	uint64_t number;  /* of struct stack */

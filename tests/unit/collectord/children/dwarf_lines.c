@@ -130,6 +130,9 @@ static const struct {
 	{ .file = "named_zstd.so", .told = "named_5.so", .is_optional = true },
 	{ .file = "named_debug.so" },
 	{ .file = "named_debug_old.so" },
+	{ .file = "named_relative_2.so" },
+	{ .file = "named_relative_4.so" },
+	{ .file = "named_relative_5.so" },
 	{ .file = "named_clang_4.so", .is_optional = true },
 	{ .file = "named_clang_5.so", .is_optional = true },
 };
@@ -330,6 +333,167 @@ static void long_program_check(void)
 	dwarf_lines_done(&lines);
 }
 
+/* ---- directories of units before DWARF 5 ---- */
+
+/* A form that the attribute before the directory has, and so many bytes of it. */
+static const struct {
+	const char *name;
+	uint16_t form;
+	const char *bytes;
+	size_t n;
+} forms[] = {
+#define FORM(form, text) #form, form, text, sizeof(text) - 1
+	{ FORM(0x01, "abcdefgh") },
+	{ FORM(0x03, "\x02\x00xx") },
+	{ FORM(0x04, "\x02\x00\x00\x00xx") },
+	{ FORM(0x05, "xx") },
+	{ FORM(0x06, "xxxx") },
+	{ FORM(0x07, "xxxxxxxx") },
+	{ FORM(0x08, "text\0") },
+	{ FORM(0x09, "\x03xxx") },
+	{ FORM(0x0a, "\x03xxx") },
+	{ FORM(0x0b, "x") },
+	{ FORM(0x0c, "x") },
+	{ FORM(0x0d, "\x81\x7f") },
+	{ FORM(0x0e, "xxxx") },
+	{ FORM(0x0f, "\x81\x01") },
+	{ FORM(0x10, "xxxx") },
+	{ FORM(0x11, "x") },
+	{ FORM(0x12, "xx") },
+	{ FORM(0x13, "xxxx") },
+	{ FORM(0x14, "xxxxxxxx") },
+	{ FORM(0x15, "\x81\x01") },
+	{ FORM(0x16, "\x05xx") },
+	{ FORM(0x17, "xxxx") },
+	{ FORM(0x18, "\x02xx") },
+	{ FORM(0x19, "") },
+	{ FORM(0x1a, "\x05") },
+	{ FORM(0x1b, "\x05") },
+	{ FORM(0x1c, "xxxx") },
+	{ FORM(0x1d, "xxxx") },
+	{ FORM(0x1e, "0123456789abcdef") },
+	{ FORM(0x1f, "xxxx") },
+	{ FORM(0x20, "xxxxxxxx") },
+	{ FORM(0x22, "\x05") },
+	{ FORM(0x23, "\x05") },
+	{ FORM(0x24, "xxxxxxxx") },
+	{ FORM(0x25, "x") },
+	{ FORM(0x26, "xx") },
+	{ FORM(0x27, "xxx") },
+	{ FORM(0x28, "xxxx") },
+	{ FORM(0x29, "x") },
+	{ FORM(0x2a, "xx") },
+	{ FORM(0x2b, "xxx") },
+	{ FORM(0x2c, "xxxx") },
+	{ FORM(0x1f01, "\x05") },
+	{ FORM(0x1f02, "\x05") },
+	{ FORM(0x1f20, "xxxx") },
+	{ FORM(0x1f21, "xxxx") },
+};
+
+/* How a unit of .debug_info begins, after its length. */
+static const struct {
+	const char *name, *head;
+	size_t n;
+	bool is_read;
+} heads[] = {
+#define HEAD(text) text, sizeof(text) - 1
+	{ "2", HEAD("\x02\x00\x05\x00\x00\x00\x08"), true },
+	{ "4", HEAD("\x04\x00\x05\x00\x00\x00\x08"), true },
+	{ "5", HEAD("\x05\x00\x01\x08\x05\x00\x00\x00"), true },
+	{ "5, a part", HEAD("\x05\x00\x03\x08\x05\x00\x00\x00"), true },
+	{ "5, without its content",
+	  HEAD("\x05\x00\x04\x08\x05\x00\x00\x00"
+	       "12345678"),
+	  true },
+	{ "5, of types",
+	  HEAD("\x05\x00\x02\x08\x05\x00\x00\x00"
+	       "12345678xxxx"),
+	  false },
+	{ "6", HEAD("\x06\x00\x05\x00\x00\x00\x08"), false },
+	{ "4, addresses of 9 bytes", HEAD("\x04\x00\x05\x00\x00\x00\x09"), false },
+	{ "4, descriptions elsewhere", HEAD("\x04\x00\x55\x55\x00\x00\x08"), false },
+};
+
+static size_t leb_put(uint8_t *to, uint32_t value)
+{
+	size_t n = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		to[n++] = (uint8_t)(value | 0x80);
+	to[n++] = (uint8_t)value;
+	return n;
+}
+
+/* Two descriptions of entries: another one first. Return: bytes */
+static size_t descriptions_make(uint8_t *to, uint16_t form)
+{
+	static const uint8_t before[] = { 9,	9,    9,    9,	  9, 1, 0x24, 0,    3, 8,
+					  0x49, 0x21, 0x85, 0x7f, 0, 0, 2,    0x11, 1, 0x13 },
+			     after[] = { 0x10, 0x17, 0x1b, 8, 0, 0, 0 };
+	size_t n = sizeof(before);
+
+	memcpy(to, before, n); /* the first five bytes belong to nobody */
+	n += leb_put(to + n, form);
+	memcpy(to + n, after, sizeof(after));
+	return n + sizeof(after);
+}
+
+/* Two units: the first one has other lines. Return: bytes */
+static size_t units_make(uint8_t *to, size_t head, size_t form)
+{
+	size_t n = 0;
+
+	for (uint32_t lines = 7; lines <= 7; lines -= 7) {
+		size_t start = n;
+		uint32_t length;
+
+		memcpy(to + n + 4, heads[head].head, heads[head].n);
+		n += 4 + heads[head].n;
+		to[n++] = 2;
+		memcpy(to + n, forms[form].bytes, forms[form].n);
+		n += forms[form].n;
+		memcpy(to + n, &lines, sizeof(lines));
+		n += sizeof(lines);
+		n += (size_t)sprintf((char *)to + n, "%s", lines ? "/other" : "/where") + 1;
+		length = (uint32_t)(n - start - 4);
+		memcpy(to + start, &length, sizeof(length));
+		if (!lines)
+			break;
+	}
+	return n;
+}
+
+static void directory_check(size_t head, size_t form)
+{
+	static const char program[] = SET("\x00", "\x10") LINE("\x09") COPY ADVANCE("\x0a") END;
+	char name[64], file[DWARF_FILE_BYTES];
+	struct dwarf_lines lines;
+	struct elf_parts parts;
+	struct elf_file elf;
+	uint8_t bytes[2048];
+	size_t n = unit_make(bytes, "more", "x.c", program, sizeof(program) - 1), n_units, n_descriptions;
+
+	(void)snprintf(name, sizeof(name), "version %s, form %s", heads[head].name, forms[form].name);
+	lines_of(&lines, &elf, &parts, bytes, n);
+	n_units = units_make(bytes + n, head, form);
+	parts.units = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_offset = n, .sh_size = n_units };
+	n_descriptions = descriptions_make(bytes + n + n_units, forms[form].form);
+	parts.unit_forms = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_offset = n + n_units, .sh_size = n_descriptions };
+	elf.bytes = n + n_units + n_descriptions;
+	CHECK_INT_EQ(name, dwarf_lines_find(&lines, CODE, file), 10);
+	CHECK_STR_EQ(name, file, heads[head].is_read ? "/where/more/x.c" : "more/x.c");
+	dwarf_lines_done(&lines);
+}
+
+static void directories_check(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		directory_check(1, i);
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
+		directory_check(i, 3);
+}
+
 static void paths_check(void)
 {
 	static char longest[600], odd[] = "odd\033[2J\xff.c";
@@ -405,6 +569,27 @@ static bool section_find(const char *name, size_t *ret_at, size_t *ret_n)
 	return false;
 }
 
+/* A section that says that it has more bytes than come out: the rest would be anything. */
+static void unpacked_check(void)
+{
+	size_t at = 0, n;
+
+	sample_load("named_zlib.so");
+	CHECK("unpacked", section_find(".debug_line", &at, &n));
+	addresses[0] = CODE;
+	CHECK_INT_EQ("unpacked", names_ask_descriptor("unpacked", sample.fd, sample.n, addresses, 1).has_lines, 1);
+	for (int more = -1; more <= 1; more += 2) {
+		Elf64_Chdr head;
+
+		memcpy(&head, sample.bytes + at, sizeof(head));
+		head.ch_size += (uint64_t)(int64_t)more;
+		if (pwrite(sample.fd, &head, sizeof(head), (off_t)at) != sizeof(head))
+			abort();
+		CHECK_INT_EQ("unpacked", names_ask_descriptor("unpacked", sample.fd, sample.n, addresses, 1).has_lines,
+			     0);
+	}
+}
+
 /* Every byte of the sections that are read, set to what breaks most. */
 static void bytes_check(const char *path)
 {
@@ -452,6 +637,8 @@ int main(void)
 	programs_check();
 	long_program_check();
 	paths_check();
+	directories_check();
+	unpacked_check();
 	bytes_check("named_5.so");
 	bytes_check("named_4.so");
 	bytes_check("named_zlib.so");

@@ -29,6 +29,23 @@ const struct child_role *const child_roles[] = { &parser_role, NULL };
 static uint64_t addresses[ADDRESSES_MAX];
 static struct named named[ADDRESSES_MAX];
 
+static int copy_in_memory(const char *path, size_t *ret_n)
+{
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(freep) void *bytes = NULL;
+	int copy = memfd_create("named", MFD_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || copy < 0 || fstat(fd, &st) < 0)
+		abort();
+	bytes = malloc((size_t)st.st_size);
+	if (!bytes || fd_read_full(fd, bytes, (size_t)st.st_size) < 0 ||
+	    fd_write_full(copy, bytes, (size_t)st.st_size) < 0)
+		abort();
+	*ret_n = (size_t)st.st_size;
+	return copy;
+}
+
 /* ---- against nm ---- */
 
 static bool has(const struct listed *f, uint64_t address)
@@ -88,7 +105,7 @@ static void bytes_named_check(const char *path, const char *listed_path, bool is
 {
 	uint64_t sections[64][2];
 	size_t n_sections = sections_of(listed_path, sections, ARRAY_SIZE(sections));
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 
 	listing_read(&listing, listed_path, is_dynamic);
 	for (size_t i = 0; i < n_sections; i++) {
@@ -116,7 +133,7 @@ static void functions_named_check(const char *path)
 {
 	uint64_t sections[64][2];
 	size_t n_sections = sections_of(path, sections, ARRAY_SIZE(sections)), n = 0;
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 
 	listing_read(&listing, path, /* is_dynamic= */ true);
 	listing_read(&listing, path, /* is_dynamic= */ false);
@@ -211,7 +228,7 @@ static uint64_t address_of(const struct listing *listing, const char *name)
 
 static void texts_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	struct parser_names head;
 
 	listing_read(&listing, "named_none.so", /* is_dynamic= */ false);
@@ -243,7 +260,7 @@ static void texts_check(void)
 /* Cut, and said so. */
 static void long_name_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	uint64_t at = 0;
 
 	listing_read(&listing, "named_none.so", /* is_dynamic= */ false);
@@ -301,9 +318,63 @@ static size_t plt_check(const char *path)
 	return n;
 }
 
+#ifdef __x86_64__
+static uint64_t section_at(const char *path, const char *name, uint64_t *ret_offset, uint64_t *ret_bytes)
+{
+	char command[512];
+	uint64_t at = 0;
+	FILE *tool;
+
+	*ret_offset = *ret_bytes = 0;
+	(void)snprintf(command, sizeof(command),
+		       "LC_ALL=C readelf -SW '%s' | sed -n 's/^  \\[ *[0-9]*\\] %s  *PROGBITS//p'", path, name);
+	tool = popen(command, "re");
+	if (!tool || fscanf(tool, "%" SCNx64 " %" SCNx64 " %" SCNx64, &at, ret_offset, ret_bytes) != 3)
+		at = 0;
+	CHECK(name, tool && pclose(tool) == 0 && at);
+	return at;
+}
+
+/*
+ * The table for lazy binding has an entry more than the one that is called, and then the same ones, which push numbers
+ * of relocations. Older tools put a prefix before the jumps of the second.
+ */
+static void lazy_check(void)
+{
+	static const uint8_t older[] = { 0xf2, 0xff, 0x25 };
+	size_t n;
+	CLEANUP(closep) int fd = copy_in_memory("named_lazy.so", &n);
+	uint64_t offset, n_lazy, n_called, lazy = section_at("named_lazy.so", ".plt", &offset, &n_lazy),
+					   called = section_at("named_lazy.so", ".plt.sec", &offset, &n_called);
+	char path[64];
+
+	CHECK_INT_EQ("lazy", n_lazy, n_called + 16);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	for (uint64_t at = 0; at < n_called; at += 16) {
+		const uint64_t both[] = { called + at, lazy + 16 + at };
+		int32_t target;
+
+		(void)names_ask(path, 5, both, 2, /* is_address= */ true, named);
+		CHECK("lazy", strstr(named[0].symbol, "@plt"));
+		CHECK_STR_EQ("lazy", named[1].symbol, named[0].symbol);
+		if (pread(fd, &target, sizeof(target), (off_t)(offset + at + 6)) != sizeof(target))
+			abort();
+		target--; /* counts from the end of the jump */
+		if (pwrite(fd, older, sizeof(older), (off_t)(offset + at + 4)) != sizeof(older) ||
+		    pwrite(fd, &target, sizeof(target), (off_t)(offset + at + 7)) != sizeof(target))
+			abort();
+		(void)names_ask(path, 6, both, 1, /* is_address= */ true, &named[1]);
+		CHECK_STR_EQ("older", named[1].symbol, named[0].symbol);
+	}
+	(void)names_ask(path, 6, &lazy, 1, /* is_address= */ true, named);
+	CHECK_STR_EQ("the head of the table", named[0].symbol, "");
+}
+#endif
+
 static void plts_check(void)
 {
 #ifdef __x86_64__
+	lazy_check();
 	CHECK_INT_IN("calls", plt_check("named_none.so"), 3, 100);
 	CHECK_INT_IN("lazy", plt_check("named_lazy.so"), 3, 200);
 	CHECK_INT_IN("stripped", plt_check("named_stripped.so"), 3, 100);
@@ -362,14 +433,14 @@ static void files_check(void)
 /* Offsets in the file are those that the program headers say. */
 static void offsets_check(void)
 {
-	CLEANUP(closep) int fd = open("named_5.so", O_RDONLY | O_CLOEXEC);
-	struct listing listing = { .functions = { NULL } };
+	CLEANUP(closep) int fd = open("named_lazy.so", O_RDONLY | O_CLOEXEC);
+	struct listing listing = LISTING_INIT;
 	Elf64_Ehdr header;
 	uint64_t at = 0;
 
 	if (fd < 0 || pread(fd, &header, sizeof(header), 0) != sizeof(header))
 		abort();
-	listing_read(&listing, "named_5.so", /* is_dynamic= */ false);
+	listing_read(&listing, "named_lazy.so", /* is_dynamic= */ false);
 	for (size_t i = 0; i < header.e_phnum; i++) {
 		Elf64_Phdr p;
 		uint64_t address = listing_find(&listing, "sample_global");
@@ -379,41 +450,24 @@ static void offsets_check(void)
 		if (p.p_type == PT_LOAD && (p.p_flags & PF_X))
 			at = address - p.p_vaddr + p.p_offset;
 	}
-	(void)names_ask("named_5.so", 4, &at, 1, /* is_address= */ false, named);
+	(void)names_ask("named_lazy.so", 4, &at, 1, /* is_address= */ false, named);
 	CHECK_STR_EQ("offset", named[0].symbol, "sample_global");
 	CHECK_INT_EQ("offset", named[0].address, listing_find(&listing, "sample_global"));
 	at = 0; /* of the file's header */
-	(void)names_ask("named_5.so", 4, &at, 1, /* is_address= */ false, named);
+	(void)names_ask("named_lazy.so", 4, &at, 1, /* is_address= */ false, named);
 	CHECK_INT_EQ("no code", named[0].address, 0);
 	at = UINT64_MAX;
-	(void)names_ask("named_5.so", 4, &at, 1, /* is_address= */ false, named);
+	(void)names_ask("named_lazy.so", 4, &at, 1, /* is_address= */ false, named);
 	CHECK_INT_EQ("far outside", named[0].address, 0);
 	listing_done(&listing);
 }
 
 /* ---- what is kept ---- */
 
-static int copy_in_memory(const char *path, size_t *ret_n)
-{
-	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	CLEANUP(freep) void *bytes = NULL;
-	int copy = memfd_create("named", MFD_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || copy < 0 || fstat(fd, &st) < 0)
-		abort();
-	bytes = malloc((size_t)st.st_size);
-	if (!bytes || fd_read_full(fd, bytes, (size_t)st.st_size) < 0 ||
-	    fd_write_full(copy, bytes, (size_t)st.st_size) < 0)
-		abort();
-	*ret_n = (size_t)st.st_size;
-	return copy;
-}
-
 /* Another state of a file is another file, and many files push out the oldest. */
 static void kept_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	uint64_t at;
 
 	listing_read(&listing, "named_none.so", /* is_dynamic= */ false);
@@ -434,7 +488,7 @@ static void kept_check(void)
 /* A file that was written to: the same inode and size, another change. */
 static void changed_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	CLEANUP(closep) int fd = -1;
 	CLEANUP(closep) int other = -1;
 	size_t n, n_other;
@@ -464,7 +518,7 @@ static void changed_check(void)
 /* More text than an answer has room for: the rest is asked for again. */
 static void full_answer_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	size_t n_bytes;
 	CLEANUP(closep) int fd = copy_in_memory("named_5.so", &n_bytes);
 	struct parser_names_question q = { .kind = PARSER_ASK_NAMES, .file_bytes = n_bytes, .is_address = 1 };
@@ -528,7 +582,7 @@ static void header_change(int fd, size_t at, uint64_t value, size_t n)
 /* Without sections the dynamic table is found by the segments, and the code is theirs. */
 static void no_sections_check(void)
 {
-	struct listing listing = { .functions = { NULL } };
+	struct listing listing = LISTING_INIT;
 	CLEANUP(closep) int fd = -1;
 	char path[64];
 	size_t n;

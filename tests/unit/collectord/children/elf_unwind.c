@@ -1104,11 +1104,29 @@ static void unwind_descriptors_check(void)
 	CHECK_INT_EQ("empty", answer.head.result, PARSER_NOT_ELF);
 }
 
+/* On arm64 code keeps frame pointers: no file has rules. */
+static void frame_pointers_check(void)
+{
+	image_start(&image, /* is_debug= */ false);
+	one_add();
+	image_finish(&image, IMAGE_TABLE);
+	image_check("frame pointers", "");
+}
+
 int main(void)
 {
+#ifdef __x86_64__
+	const bool has_rules = true;
+#else
+	const bool has_rules = false;
+#endif
+
 	image_fd = memfd_create("image", MFD_CLOEXEC);
 	unwind_descriptors_check();
-#ifdef __x86_64__
+	if (!has_rules) {
+		frame_pointers_check();
+		return check_result();
+	}
 	programs_check();
 	heads_check();
 	signal_check();
@@ -1128,17 +1146,11 @@ int main(void)
 	many_pages_check("/proc/self/exe");
 	many_pages_check("/usr/bin/python3");
 	endless_check();
-#else
-	image_start(&image, /* is_debug= */ false);
-	one_add();
-	image_finish(&image, IMAGE_TABLE);
-	image_check("frame pointers", "");
-#endif
-	cut_files_check(IMAGE_TABLE);
-	cut_files_check(IMAGE_NAMES);
-	cut_files_check(IMAGE_NAMES | IMAGE_DEBUG);
-	spoiled_bytes_check(IMAGE_TABLE);
-	spoiled_bytes_check(IMAGE_NAMES);
-	spoiled_bytes_check(IMAGE_NAMES | IMAGE_DEBUG);
+	for (uint32_t i = 0; i < 3; i++) {
+		static const uint32_t flags[] = { IMAGE_TABLE, IMAGE_NAMES, IMAGE_NAMES | IMAGE_DEBUG };
+
+		cut_files_check(flags[i]);
+		spoiled_bytes_check(flags[i]);
+	}
 	return check_result();
 }

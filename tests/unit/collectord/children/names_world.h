@@ -33,6 +33,11 @@ struct listing {
 	ARRAY(struct listed) functions;
 };
 
+#define LISTING_INIT                                                                                                   \
+	{                                                                                                              \
+		.functions = {.items = NULL }                                                                          \
+	}
+
 /**
  * names_ask() - ask for n addresses of a file, in as many questions as it takes; what is wrong with an answer is a
  * failure of the test

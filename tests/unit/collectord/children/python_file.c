@@ -138,5 +138,6 @@ int main(void)
 	pythons_find(&pythons);
 	for (size_t i = 0; i < pythons.n; i++)
 		interpreter_check(pythons.paths[i]);
+	pythons_done(&pythons);
 	return check_result();
 }

@@ -184,7 +184,7 @@ EXPORT unsigned long Py_Version = PYTHON_VERSION;
 #define PYTHON_LINK 8
 #endif
 #define WORD(at) [(at) / 8]
-EXPORT unsigned long _PyRuntime[35415] = {
+EXPORT unsigned long _PyRuntime[128] = {
 	0x7970677562656478, /* "xdebugpy" */
 	PYTHON_OFFSETS,		 PYTHON_THREADED, WORD(40) = 632,  WORD(176) = 16,  WORD(184) = 72,  WORD(192) = 152,
 	WORD(232) = PYTHON_LINK, WORD(248) = 56,  WORD(264) = 70,  WORD(280) = 112, WORD(288) = 120, WORD(296) = 128,
@@ -192,7 +192,7 @@ EXPORT unsigned long _PyRuntime[35415] = {
 	WORD(544) = 32,		 WORD(552) = 16,  WORD(560) = 40
 };
 #else
-EXPORT char _PyRuntime[459944];
+EXPORT char _PyRuntime[1024];
 #endif
 #ifdef PYTHON_DEBUG
 EXPORT long _Py_RefTotal = 0;

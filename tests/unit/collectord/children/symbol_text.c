@@ -119,8 +119,8 @@ static const struct {
 	const char *name, *begin, *piece, *end;
 } harmful[] = {
 	{ "a long name", "", "x", "" },
-	{ "a long name of two bytes a character", "", "\xc3\xa9", "" },
-	{ "a long name of three bytes a character", "y", "\xe2\x82\xac", "" },
+	{ "a long name of two bytes a character", "x", "\xc3\xa9", "" },
+	{ "a long name of three bytes a character", "", "\xe2\x82\xac", "" },
 	{ "pointers to pointers", "_Z1f", "P", "i" },
 	{ "functions of functions", "_Z1f", "PF", "v" },
 	{ "templates of templates", "_Z1f", "1aI", "i" },
@@ -161,6 +161,7 @@ static void harmful_check(void)
 		CHECK_INT_IN(harmful[i / ARRAY_SIZE(lengths)].name, strlen(text), 1, SYMBOL_TEXT_BYTES - 1);
 		memcpy(scrubbed, text, sizeof(text));
 		CHECK(harmful[i / ARRAY_SIZE(lengths)].name, !utf8_scrub(scrubbed));
+		CHECK(harmful[i / ARRAY_SIZE(lengths)].name, !strchr(text, '?')); /* no character is cut */
 	}
 	doubling_name(name);
 	symbol_text_write(name, text);

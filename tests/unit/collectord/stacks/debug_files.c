@@ -84,7 +84,7 @@ static const struct {
 	{ "a directory", "mkdir lib/l.debug", NULL, -EINVAL },
 	{ "a pipe", "mkfifo lib/l.debug", NULL, -EINVAL },
 	{ "a link to a device", "ln -s /dev/zero lib/l.debug", NULL, -EPERM },
-	{ "something is mounted there", "mount -t tmpfs none lib && printf debug >lib/l.debug", NULL, -EPERM },
+	{ "something is mounted there", "mount -t tmpfs -o mode=755 none lib && printf debug >lib/l.debug", NULL, -EPERM },
 };
 
 static void clean(void)

@@ -187,6 +187,22 @@ static const struct {
 		     { "proc/x/maps", MAPS("/libcuda.so.1") } },
 	  .value = "1 of your processes", .detail = "python 12: libcudart-80664282.so.10.2, libcuda.so.535.1\n" },
 	{ "no processes", "cuda_processes", AT("proc/1/maps", ""), .value = "0 of your" },
+	{ "Python", "python",
+	  .files = { { "proc/71/maps", MAPS("/usr/bin/python3.11") MAPS("/usr/lib/libpython3.11.so.1.0") },
+		     { "proc/72/maps", MAPS("/x/libpython3.so") MAPS("/x/python3-config") MAPS("/x/python3.x") } },
+	  .value = "1 running interpreter, frames are shown",
+	  .detail = "Python 3.11 (pid 71): frames are walked in the kernel\n" },
+	{ "old Python", "python", AT("proc/7/maps", MAPS("/usr/bin/python3.8")), .level = CHECK_LEVEL_WARN,
+	  .value = "1 of 1 interpreter", .detail = "Python 3.8 (pid 7): Python frames are not shown (3.9",
+	  .way_out = "3.9 to 3.15" },
+	{ "Python without the GIL", "python",
+	  .files = { { "proc/71/maps", MAPS("/lib/libpython3.14t.so.1.0 (deleted)") },
+		     { "proc/72/maps", MAPS("/bin/python3.15") } },
+	  .level = CHECK_LEVEL_WARN, .value = "1 of 2 interpreters", .detail = "3.14 (pid 71): free-threaded build",
+	  .way_out = "usual build" },
+	{ "Python for debugging", "python", AT("proc/7/maps", MAPS("/bin/python3.13d")), .level = CHECK_LEVEL_WARN,
+	  .value = "1 of 1", .detail = "debug build", .way_out = "usual build" },
+	{ "no Python", "python", AT("proc/1/maps", ""), .value = "0 running interpreters" },
 };
 
 static void file_make(int root, const struct file *file)
