@@ -98,11 +98,12 @@ VERIFIED_ALONE int stack_maps_prove(struct stack_maps *maps, __u32 tgid)
 /* The mappings of the process, if those that the daemon knows are those of now. */
 static __always_inline struct stack_maps *stack_maps_of(struct thread_state *t, const struct stack_record *r)
 {
-	struct stack_maps *maps = bpf_map_lookup_elem(&stack_maps, &t->tgid);
+	__u32 tgid = t->tgid; /* on the stack: Linux 6.1 takes a key from nowhere else */
+	struct stack_maps *maps = bpf_map_lookup_elem(&stack_maps, &tgid);
 
 	if (!maps || maps->exec_gen != r->exec_gen || maps->exec_vm != r->exec_vm)
 		return NULL;
-	return maps->is_proved || stack_maps_prove(maps, t->tgid) ? maps : NULL;
+	return maps->is_proved || stack_maps_prove(maps, tgid) ? maps : NULL;
 }
 
 /* What a walk needs of the record, and all that is needed to compare it. */
@@ -129,7 +130,8 @@ static __always_inline void stack_begin(struct stack_scratch *s, struct thread_s
 /* The rest of the header, before the record is sent. */
 static __always_inline void stack_fill_header(struct stack_record *r, const struct thread_state *t)
 {
-	const struct process_entry *entry = bpf_map_lookup_elem(&processes, &t->tgid);
+	__u32 tgid = t->tgid;
+	const struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
 
 	r->loader_changes = entry ? entry->loader_changes : 0;
 	r->time_ns = bpf_ktime_get_ns();

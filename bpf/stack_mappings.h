@@ -80,7 +80,8 @@ VERIFIED_ALONE int mappings_list(struct stack_scratch *s)
 	struct mm_struct *mm = task->mm;
 	int error;
 
-	if (!s || !mm)
+	/* Again, since older verifiers look at each function by itself. */
+	if (!s || !mm || !has_vma_iterator)
 		return -1;
 	_Static_assert(sizeof(*r) <= STACK_COPY_MAX, "it fits where stack memory is kept");
 	r = (struct mappings_record *)s->memory;

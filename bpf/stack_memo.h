@@ -32,7 +32,7 @@ struct memo_entry {
 	__u32 n_bytes;
 	__u32 pad;
 	__u64 words[MEMO_WORDS];
-	__u16 at[MEMO_WORDS]; /* in words from the stack pointer */
+	__u16 at[MEMO_WORDS]; /* bytes from the stack pointer */
 };
 
 SHARED struct {
@@ -68,7 +68,7 @@ static __always_inline void memo_note(struct stack_memo *m, __u64 at, __u64 word
 
 	keep(n);
 	m->words[n & (MEMO_ROOM - 1)] = word;
-	m->at[n & (MEMO_ROOM - 1)] = at / sizeof(word);
+	m->at[n & (MEMO_ROOM - 1)] = at;
 	m->n = n + 1;
 	if (m->end < at)
 		m->end = at;
@@ -90,8 +90,6 @@ static __always_inline void memo_note_frame_pointer(struct stack_memo *m, __u64 
 
 /* ---- use ---- */
 
-#define MEMO_WORD(s, at) (*(const __u64 *)&(s)->memory[(at) % (STACK_COPY_MAX / sizeof(__u64)) * sizeof(__u64)])
-
 /* Whether all words are as they were. */
 VERIFIED_ALONE int memo_compare(struct stack_scratch *s, const struct memo_entry *e)
 {
@@ -103,7 +101,7 @@ VERIFIED_ALONE int memo_compare(struct stack_scratch *s, const struct memo_entry
 	n = e->n;
 	for (i = 0; i < MEMO_WORDS && i < n; i += MEMO_GROUP) {
 		_Pragma("clang loop unroll(full)") for (__u32 k = 0; k < MEMO_GROUP; k++) differs |=
-			e->words[i + k] ^ MEMO_WORD(s, e->at[i + k]);
+			e->words[i + k] ^ *stack_word_at(s, e->at[i + k]);
 		if (differs)
 			return 0;
 	}
@@ -187,7 +185,7 @@ VERIFIED_ALONE int memo_add(struct stack_scratch *s)
 	/* The last word again, up to a whole group. */
 	last = (s->memo.n - 1) & (MEMO_ROOM - 1);
 	for (i = 0; i < MEMO_GROUP && s->memo.n % MEMO_GROUP; i++)
-		memo_note(&s->memo, s->memo.at[last] * sizeof(__u64), s->memo.words[last]);
+		memo_note(&s->memo, s->memo.at[last], s->memo.words[last]);
 	i = (memo_key(&s->record) >> (64 - MEMO_SET_BITS)) * MEMO_WAYS + memo_next++ % MEMO_WAYS;
 	e = bpf_map_lookup_elem(&memo, &i);
 	if (!e)

@@ -44,9 +44,8 @@ VERIFIED_ALONE int stack_mend(struct stack_scratch *s, __u32 from)
 	for (i = 0; i < STACK_TRAPS_FOLLOWED && trap; i++) {
 		at = trap->stack - s->record.sp;
 		if (at >= from && at < s->walk.n_filled) {
-			at &= STACK_COPY_MAX - sizeof(*word);
 			keep(at);
-			word = (__u64 *)&s->memory[at & (STACK_COPY_MAX - sizeof(*word))];
+			word = (__u64 *)stack_word_at(s, at);
 			if (*word == s->walk.trampoline)
 				*word = trap->orig_ret_vaddr;
 		}

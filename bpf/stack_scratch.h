@@ -14,16 +14,19 @@
 /* The walk of the native frames. */
 struct stack_walk {
 	struct unwind_registers at; /* of the frame that the next step leaves */
+	__u64 start;		    /* record.sp: what the memory begins with */
 	__u64 hash;		    /* of the addresses so far */
 	__u64 top;		    /* end of the stack; 0: not known */
 	__u64 trampoline;	    /* address that probes put in place of return addresses; 0: none */
 	__u64 mapping_start;	    /* the mapping found last, as the next two */
 	__u64 mapping_bytes;
 	__u32 mapping_page;
+	__u32 n;		  /* frames so far */
 	__u32 n_most;		  /* bytes of the stack above record.sp that may be read into `memory` */
 	__u32 n_filled;		  /* bytes of `memory` that were read, from record.sp on: a multiple of 8 */
 	__u64 word;		  /* result of stack_reach() */
 	__u32 pass;		  /* number of the reset of the rules, at the start of the walk */
+	__u32 pass_bits;	  /* part of it in the tags of the rule cache */
 	__u32 has_frame_pointers; /* a frame was found by the frame pointer alone */
 };
 
@@ -42,16 +45,17 @@ struct stack_memo {
 	__u32 uses_frame_pointer; /* that of the walk's start */
 	__u32 pad;
 	__u64 words[MEMO_ROOM];
-	__u16 at[MEMO_ROOM]; /* in words from the stack pointer */
+	__u16 at[MEMO_ROOM]; /* bytes from the stack pointer */
 };
 
 struct stack_scratch {
 	__u32 is_taken;
 	__u32 python_generation; /* set by python_walk(), as the next: differs after code objects were replaced */
 	__u64 python_hash;	 /* of all code objects and instructions: stack_hash() */
+	/* What every step uses is near: a farther member takes an instruction more. */
 	struct stack_walk walk;
-	struct python_scratch python;
 	struct stack_memo memo;
+	struct python_scratch python;
 	union {
 		struct stack_record record; /* header, registers and native frames are set before python_walk() */
 		struct {
@@ -61,6 +65,14 @@ struct stack_scratch {
 		};
 	};
 };
+
+/* The word of `memory` at byte `at`, which is below STACK_COPY_MAX. */
+static __always_inline const __u64 *stack_word_at(const struct stack_scratch *s, __u64 at)
+{
+	const void *word = &s->memory[at & (STACK_COPY_MAX - sizeof(__u64))];
+
+	return word;
+}
 
 /* Adds a word to a hash; 0 is the hash of nothing. */
 static __always_inline __u64 stack_hash(__u64 hash, __u64 word)

@@ -14,7 +14,7 @@
  */
 #define RULE_SETS 8192 /* a power of two */
 #define RULE_SET_BITS 13
-#define RULE_PASS_MASK 0x7ffu
+#define RULE_PASS_BITS 11
 #define RULE_BITS 20
 #define RULE_UNKNOWN (1u << RULE_BITS) /* no rule: it was not read yet */
 
@@ -53,7 +53,7 @@ SHARED __u32 unwind_pass = 0; /* number of resets of the rules, times two; odd d
 /* Return: 0, negative: it cannot be read. *ret_at: where it is in `memory`; MEMO_AT_START: elsewhere */
 static __always_inline int stack_word(struct stack_scratch *s, __u64 address, __u64 *ret, __u64 *ret_at)
 {
-	__u64 at = address - s->record.sp;
+	__u64 at = address - s->walk.start;
 	int r;
 
 	if (at >= s->walk.n_filled || at % sizeof(*ret)) {
@@ -67,9 +67,8 @@ static __always_inline int stack_word(struct stack_scratch *s, __u64 address, __
 			return 0;
 		}
 	}
-	at &= STACK_COPY_MAX - sizeof(*ret);
 	keep(at);
-	*ret = *(const __u64 *)&s->memory[at & (STACK_COPY_MAX - sizeof(*ret))];
+	*ret = *stack_word_at(s, at);
 	*ret_at = at;
 	return 0;
 }
@@ -145,9 +144,9 @@ VERIFIED_ALONE __u32 rule_find(__u32 page, __u32 offset)
 	return unwind_row_rule(rows, UNWIND_PAGE_FIRST(entry), UNWIND_PAGE_N(entry), offset);
 }
 
-static __always_inline __u32 rule_of(__u64 page, __u64 offset, __u32 pass)
+static __always_inline __u32 rule_of(__u64 page, __u64 offset, __u32 pass_bits)
 {
-	__u64 key = page << UNWIND_PAGE_SHIFT | offset, tag = key << 11 | (pass / 2 & RULE_PASS_MASK);
+	__u64 key = page << UNWIND_PAGE_SHIFT | offset, tag = key << RULE_PASS_BITS | pass_bits;
 	__u64 set = (key * 0x9e3779b97f4a7c15ull) >> (64 - RULE_SET_BITS), first;
 	__u32 rule;
 
@@ -215,14 +214,16 @@ VERIFIED_ALONE int frame_unmapped(struct stack_scratch *s, const struct stack_ma
 }
 
 /* From a frame to its caller. Return: enum stack_end, and FRAME_IS_NONE */
-VERIFIED_ALONE int frame_leave(struct stack_scratch *s, const struct stack_maps *maps)
+static __always_inline int frame_leave(struct stack_scratch *s, const struct stack_maps *maps)
 {
 	__u64 address, at;
 	__u32 rule;
 
-	if (!s || !maps || !s->record.tag)
+	if (!ABI_HAS_RULES)
+		return frame_escape(s, UNWIND_ESCAPE(UNWIND_FRAME_POINTER, 0));
+	if (!maps)
 		return STACK_END_RULE;
-	address = s->walk.at.ip - !s->walk.at.is_exact;
+	address = s->walk.at.ip - 1 + s->walk.at.is_exact;
 	at = address - s->walk.mapping_start;
 	if (at >= s->walk.mapping_bytes) {
 		if (!mapping_find(s, maps, address))
@@ -231,12 +232,43 @@ VERIFIED_ALONE int frame_leave(struct stack_scratch *s, const struct stack_maps 
 	}
 	if (!s->walk.mapping_page)
 		return frame_escape(s, UNWIND_ESCAPE(UNWIND_FRAME_POINTER, 0));
-	rule = rule_of(s->walk.mapping_page + (at >> UNWIND_PAGE_SHIFT), at & (UNWIND_PAGE - 1), s->walk.pass);
+	rule = rule_of(s->walk.mapping_page + (at >> UNWIND_PAGE_SHIFT), at & (UNWIND_PAGE - 1), s->walk.pass_bits);
 	if (rule == RULE_UNKNOWN)
 		return STACK_END_RULE;
 	if (UNWIND_RULE_SLOT(rule) == UNWIND_SLOT_ESCAPE)
 		return frame_escape(s, rule);
 	return unwind_plain(s, rule, &s->walk.at);
+}
+
+#define FRAMES_AT_ONCE 4
+
+/* Notes the next frames, and leaves each of them. Return: as frame_leave() */
+VERIFIED_ALONE int frames_leave(struct stack_scratch *s, const struct stack_maps *maps)
+{
+	__u32 n, i, end = STACK_END_NONE;
+	struct stack_native *frame;
+	__u64 sp;
+
+	if (!s)
+		return STACK_END_RULE;
+	n = s->walk.n;
+	_Pragma("clang loop unroll(disable)") for (i = 0; i < FRAMES_AT_ONCE && n < STACK_NATIVE_MAX; i++)
+	{
+		keep(n);
+		frame = &s->record.native[n & (STACK_NATIVE_MAX - 1)];
+		sp = s->walk.at.sp;
+		frame->ip = s->walk.at.ip;
+		end = frame_leave(s, maps);
+		if (end & FRAME_IS_NONE)
+			break;
+		frame->cfa = s->walk.at.sp == sp ? 0 : s->walk.at.sp;
+		s->walk.hash = stack_hash(s->walk.hash, frame->ip);
+		n++;
+		if (end)
+			break;
+	}
+	s->walk.n = n;
+	return end;
 }
 
 /* Whether what the walk relied on was replaced meanwhile. */
@@ -258,6 +290,9 @@ static __always_inline void walk_begin(struct stack_scratch *s)
 	s->walk.at.sp = s->record.sp;
 	s->walk.at.frame_pointer = s->record.frame_pointer;
 	s->walk.at.is_exact = 0;
+	s->walk.start = s->record.sp;
+	s->walk.pass_bits = s->walk.pass / 2 & ((1u << RULE_PASS_BITS) - 1);
+	s->walk.n = STACK_NATIVE_FIRST;
 	s->walk.hash = 0;
 	s->walk.mapping_bytes = 0;
 	s->walk.has_frame_pointers = 0;
@@ -267,32 +302,24 @@ static __always_inline void walk_begin(struct stack_scratch *s)
 /* Walks from the registers of the record. @maps: of the process; NULL: not known */
 VERIFIED_ALONE int native_walk(struct stack_scratch *s, const struct stack_maps *maps)
 {
-	__u32 n, end = STACK_END_NONE;
-	__u64 sp;
+	__u32 i, end = STACK_END_NONE;
 
 	if (!s)
 		return 0;
+	if (!s->record.tag)
+		maps = NULL;
 	walk_begin(s);
 	if (s->record.sp % sizeof(__u64))
 		end = STACK_END_UNREADABLE;
-	for (n = STACK_NATIVE_FIRST; n < STACK_NATIVE_MAX && !end; n++) {
-		struct stack_native *frame = &s->record.native[n];
-
-		sp = s->walk.at.sp;
-		frame->ip = s->walk.at.ip;
-		end = ABI_HAS_RULES ? frame_leave(s, maps) : frame_escape(s, UNWIND_ESCAPE(UNWIND_FRAME_POINTER, 0));
-		if (end & FRAME_IS_NONE)
-			break;
-		frame->cfa = s->walk.at.sp == sp ? 0 : s->walk.at.sp;
-		s->walk.hash = stack_hash(s->walk.hash, frame->ip);
-	}
+	for (i = 0; i < STACK_NATIVE_MAX / FRAMES_AT_ONCE && !end; i++)
+		end = frames_leave(s, maps);
 	end &= FRAME_IS_NONE - 1;
 	if (maps && s->record.tag && walk_has_changed(s, maps)) {
 		s->record.tag = 0;
-		n = STACK_NATIVE_FIRST + 1;
+		s->walk.n = STACK_NATIVE_FIRST + 1;
 		end = STACK_END_RULE;
 	}
-	s->record.n_native = n;
+	s->record.n_native = s->walk.n;
 	s->record.native_end = walk_end(&s->walk, end ? end : STACK_END_DEPTH);
 	return 0;
 }

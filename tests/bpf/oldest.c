@@ -33,6 +33,7 @@ static const struct {
 	{ "bpf_probe_read_user", 505 },
 	{ "bpf_task_storage_get", 512 }, /* by tracing programs */
 	{ "bpf_get_attach_cookie", 515 },
+	{ "bpf_get_current_pid_tgid", 402 },
 	{ "bpf_get_smp_processor_id", 401 },
 	{ "bpf_ringbuf_", 508 },
 	{ "bpf_send_signal", 503 },

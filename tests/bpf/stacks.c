@@ -32,6 +32,7 @@
 static struct {
 	size_t n_calls, n_stacks, n_lost; /* n_lost: calls without a stack */
 	size_t n_copied;		  /* bytes of memory */
+	size_t n_mappings;		  /* lists of mappings, since the start */
 	struct call_record call;	  /* the last one, as the next */
 	union {
 		struct stack_record stack;
@@ -53,15 +54,33 @@ static int on_call(void *data, void *record, size_t n)
 	return 0;
 }
 
+static void check_mappings(const struct mappings_record *r)
+{
+	uint64_t own = (uint64_t)(uintptr_t)on_call, n_own = 0;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		CHECK("mappings", r->mapped[i].start < r->mapped[i].end);
+		CHECK("mappings", i == 0 || r->mapped[i - 1].end <= r->mapped[i].start);
+		if (own - r->mapped[i].start >= r->mapped[i].end - r->mapped[i].start)
+			continue;
+		n_own++;
+		CHECK_INT_EQ("mappings", own - r->mapped[i].start + r->mapped[i].offset,
+			     rig_offset((const void *)on_call));
+		CHECK("mappings", r->mapped[i].file.inode);
+	}
+	CHECK_INT_EQ("mappings: that of this code", n_own, 1);
+}
+
 static int on_stack(void *data, void *record, size_t n)
 {
-	const struct record_header *header = record;
+	struct record_header header;
 
 	(void)data;
-	if (header->type == RECORD_MAPPINGS) {
-		const struct mappings_record *mappings = record;
-
-		CHECK("mappings", n >= sizeof(*mappings) && mappings->n > 0 && mappings->n <= STACK_MAPPINGS_MAX);
+	memcpy(&header, record, sizeof(header));
+	if (header.type == RECORD_MAPPINGS) {
+		CHECK_INT_EQ("mappings", n, sizeof(struct mappings_record));
+		check_mappings(record);
+		seen.n_mappings++;
 		return 0;
 	}
 	CHECK("a record", n >= sizeof(seen.stack) && n <= RECORD_MAX);
@@ -478,6 +497,7 @@ int main(int argc, char **argv)
 	enum probe_back_end back_end = rig_back_end(argc, argv);
 	struct process_wish wish = RIG_EVERY_CALL;
 	void *frames[1];
+	size_t lists;
 
 	if (argc < 3)
 		return 2;
@@ -491,7 +511,10 @@ int main(int argc, char **argv)
 	rows_run(COPIED);
 	rules_put(&rules, &rig);
 	rows_run(WALKED);
+	lists = seen.n_mappings;
+	CHECK_INT_IN("each list of mappings is sent once", lists, 0, 1);
 	check_changes(argv[2]);
+	CHECK_INT_EQ("and again when they change", seen.n_mappings - lists, 2 * lists);
 	check_page();
 	check_loss();
 	check_exit();
