@@ -94,25 +94,32 @@ static __always_inline void stack_fill_first(struct stack_scratch *s, __u64 n)
 }
 
 /* Reads the stack up to byte `n` from the stack pointer and a few pages more, or as far as it can be read. */
-VERIFIED_ALONE int stack_fill(struct stack_scratch *s, __u64 n)
+VERIFIED_ALONE int stack_read_on(struct stack_scratch *s, __u64 n)
 {
 	__u64 pages;
-	__u32 from, i;
+	__u32 i;
 
 	if (!s)
 		return 0;
-	from = s->walk.n_filled;
 	if (n > s->walk.n_most)
 		n = s->walk.n_most;
-	pages = from ? STACK_READ_MAX / UNWIND_PAGE - 1 : n / UNWIND_PAGE + 1;
+	pages = s->walk.n_filled ? STACK_READ_MAX / UNWIND_PAGE - 1 : n / UNWIND_PAGE + 1;
 	for (i = 0; i < STACK_COPY_MAX / UNWIND_PAGE + 1 && s->walk.n_filled < n; i++) {
 		if (stack_read(s, stack_piece(s, pages)) && stack_read(s, stack_piece(s, 0)))
 			break;
 		pages = STACK_READ_MAX / UNWIND_PAGE - 1;
 	}
+	return 0;
+}
+
+/* The same, with the return addresses that traps have replaced. */
+static __always_inline void stack_fill(struct stack_scratch *s, __u64 n)
+{
+	__u32 from = s->walk.n_filled;
+
+	stack_read_on(s, n);
 	if (s->walk.trampoline)
 		stack_mend(s, from);
-	return 0;
 }
 
 /*
