@@ -3,6 +3,7 @@
 #include "stacks/process_stacks.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,11 +254,17 @@ struct stack *process_stacks_find(struct process_stacks *p, const struct call_re
 	return stack_ref(stack);
 }
 
-void process_stacks_gone(struct process_stacks *p, uint32_t tgid)
+void process_stacks_gone(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen)
 {
 	for (struct stacked *process = p->buckets[tgid % PROCESS_BUCKETS]; process; process = process->next)
-		if (process->tgid == tgid && !process->gone_ns)
+		if (process->tgid == tgid && process->exec_gen <= exec_gen && !process->gone_ns)
 			process->gone_ns = clock_now_ns();
+}
+
+/* The record of its end may have been lost, or read before its first stack. */
+static bool stacked_is_gone(const struct stacked *process)
+{
+	return kill((pid_t)process->tgid, 0) < 0 && errno == ESRCH;
 }
 
 void process_stacks_second(struct process_stacks *p, uint64_t now_ns)
@@ -266,6 +273,8 @@ void process_stacks_second(struct process_stacks *p, uint64_t now_ns)
 		for (struct stacked **at = &p->buckets[i]; *at;) {
 			struct stacked *process = *at;
 
+			if (!process->gone_ns && stacked_is_gone(process))
+				process->gone_ns = now_ns;
 			if (!process->gone_ns || now_ns - process->gone_ns < GONE_NS) {
 				at = &process->next;
 				continue;

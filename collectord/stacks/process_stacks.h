@@ -39,7 +39,10 @@ void process_stacks_mappings(struct process_stacks *processes, const struct mapp
 void process_stacks_look(struct process_stacks *processes, uint32_t tgid, uint32_t exec_gen, uint32_t uid);
 /** process_stacks_find() - Return: a reference to the stack of a call; NULL: none */
 struct stack *process_stacks_find(struct process_stacks *processes, const struct call_record *call);
-/** process_stacks_gone() - the process ended, or executes another program */
-void process_stacks_gone(struct process_stacks *processes, uint32_t tgid);
-/** process_stacks_second() - to be called once a second */
+/**
+ * process_stacks_gone() - the process ended, or executes another program
+ * @exec_gen: of its last program that is over: stacks of the next one may have come before
+ */
+void process_stacks_gone(struct process_stacks *processes, uint32_t tgid, uint32_t exec_gen);
+/** process_stacks_second() - to be called once a second: forget what is gone for some seconds */
 void process_stacks_second(struct process_stacks *processes, uint64_t now_ns);

@@ -185,14 +185,15 @@ void stacks_look(struct stacks *s, uint32_t tgid, uint32_t exec_gen, uint32_t ui
 	kick(s);
 }
 
-void stacks_exec(struct stacks *s, uint32_t tgid)
+void stacks_exec(struct stacks *s, uint32_t tgid, uint32_t exec_gen)
 {
-	process_stacks_gone(s->processes, tgid);
+	if (exec_gen)
+		process_stacks_gone(s->processes, tgid, exec_gen - 1);
 }
 
 void stacks_exit(struct stacks *s, uint32_t tgid)
 {
-	process_stacks_gone(s->processes, tgid);
+	process_stacks_gone(s->processes, tgid, UINT32_MAX);
 	codes_exit(s->codes, tgid);
 }
 
