@@ -185,6 +185,19 @@ static struct process_maps *maps_for(struct process_stacks *p, struct stacked *p
 	return maps_hold(process->maps[0], record) ? process->maps[0] : NULL;
 }
 
+void process_stacks_reset(struct process_stacks *p)
+{
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+		for (struct stacked *process = p->buckets[i]; process; process = process->next) {
+			for (size_t k = 0; k < MAPS_KEPT; k++) {
+				process_maps_unref(process->maps[k]);
+				process->maps[k] = NULL;
+			}
+			process->maps_read_ns = 0;
+		}
+	}
+}
+
 void process_stacks_look(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
 {
 	struct stacked *process = stacked_take(p, tgid, exec_gen, uid);

@@ -44,5 +44,7 @@ struct stack *process_stacks_find(struct process_stacks *processes, const struct
  * @exec_gen: of its last program that is over: stacks of the next one may have come before
  */
 void process_stacks_gone(struct process_stacks *processes, uint32_t tgid, uint32_t exec_gen);
+/** process_stacks_reset() - all lists of mappings are over: places of files have changed */
+void process_stacks_reset(struct process_stacks *processes);
 /** process_stacks_second() - to be called once a second: forget what is gone for some seconds */
 void process_stacks_second(struct process_stacks *processes, uint64_t now_ns);

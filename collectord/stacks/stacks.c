@@ -115,7 +115,8 @@ static void look_fired(uv_timer_t *timer)
 	works_advance(s);
 	if (++s->n_looks % SECOND_LOOKS == 0) {
 		process_stacks_second(s->processes, now_ns);
-		stack_files_second(s->files, now_ns);
+		if (stack_files_second(s->files, now_ns))
+			process_stacks_reset(s->processes);
 		codes_second(s->codes, now_ns);
 	}
 }
