@@ -97,7 +97,7 @@ static struct stack *call_stack(const struct call_record *call, void *data)
 		stack = stacks_find(c->stacks, call);
 	}
 	if (!stack)
-		probe_set_loss_add(c->probes, LOSS_STACKS, 1);
+		probe_set_share_lose(c->probes, call->slot, LOSS_STACKS);
 	return stack;
 }
 
