@@ -233,11 +233,16 @@ struct stack *process_stacks_note(struct process_stacks *p, const struct stack_r
 				  struct process_maps **ret_maps)
 {
 	struct stacked *process = stacked_take(p, record->tgid, record->exec_gen, record->uid);
+	struct stack *stack = process ? id_map_find(&process->stacks, record->id) : NULL;
 	struct process_maps *maps;
-	struct stack *stack;
 
-	if (!process || id_map_find(&process->stacks, record->id) || !stacks_have_room(p, record->uid))
+	if (!process || (stack && stack->is_complete) || !stacks_have_room(p, record->uid))
 		return NULL;
+	if (stack) {
+		id_map_remove(&process->stacks, record->id);
+		(void)stack_unref(stack);
+		p->n--;
+	}
 	stack = stack_new(record->uid);
 	if (!stack)
 		return NULL;

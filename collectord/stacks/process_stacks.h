@@ -26,7 +26,10 @@ void process_stacks_free(struct process_stacks *processes);
 /**
  * process_stacks_note() - enter a stack under its id
  * @ret_maps: a reference to the mappings that hold for the record; NULL: not known
- * Return: borrowed, a new stack; NULL: the id is known already, or there is no room
+ *
+ * The kernel half sends a stack again if a code object of it found no room on the ring: later calls get the new one.
+ *
+ * Return: borrowed, a new stack; NULL: a complete one has the id, or there is no room
  */
 struct stack *process_stacks_note(struct process_stacks *processes, const struct stack_record *record,
 				  struct process_maps **ret_maps);

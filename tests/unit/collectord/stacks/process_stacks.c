@@ -119,7 +119,39 @@ static void stack_note(struct process_stacks *p, uint32_t tgid, uint32_t exec_ge
 	struct process_maps *maps = NULL;
 
 	CHECK("a new stack", process_stacks_note(p, &record, &maps) && !maps);
-	CHECK("no stack twice", !process_stacks_note(p, &record, &maps));
+}
+
+/* The second record of an id. */
+static void again_check(void)
+{
+	static const struct {
+		const char *name;
+		bool is_ready, is_complete, is_new;
+	} firsts[] = {
+		{ "a complete stack", true, true, false },
+		{ "one without a name", true, false, true },
+		{ "one that is not named yet", false, false, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {
+		struct stack_record record = { .tgid = (uint32_t)getpid(), .id = 1 };
+		const struct call_record call = { .tgid = record.tgid, .stack = 1 };
+		struct process_maps *maps = NULL;
+		struct process_stacks *p;
+		struct stack *first, *again, *found;
+
+		CHECK_INT_EQ(firsts[i].name, process_stacks_new(NULL, NULL, &p), 0);
+		first = stack_ref(process_stacks_note(p, &record, &maps));
+		if (firsts[i].is_ready)
+			CHECK_INT_EQ(firsts[i].name, stack_name(first, NULL, 0, firsts[i].is_complete, ""), 0);
+		again = process_stacks_note(p, &record, &maps);
+		CHECK_INT_EQ(firsts[i].name, again != NULL, firsts[i].is_new);
+		found = process_stacks_find(p, &call);
+		CHECK(firsts[i].name, found == (again ? again : first) && (!again || again != first));
+		(void)stack_unref(found);
+		(void)stack_unref(first);
+		process_stacks_free(p);
+	}
 }
 
 static void step_take(struct process_stacks *p, uint32_t tgid, enum step step, uint64_t *now_ns)
@@ -148,6 +180,7 @@ static void step_take(struct process_stacks *p, uint32_t tgid, enum step step, u
 
 int main(void)
 {
+	again_check();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct process_stacks *p;
 		uint32_t tgid = cases[i].runs ? (uint32_t)getpid() : gone_process();
