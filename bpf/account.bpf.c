@@ -44,6 +44,7 @@ static __always_inline void account_wait(struct account_room *room, struct threa
 	what->stop = t->wait.stop;
 	what->disk = t->wait.disk;
 	what->disk_pcount = t->wait.disk_pcount;
+	r->wait_stack = READ_ONCE(t->depth) ? 0 : t->away_stack;
 	resource_note(t->slot, what, task, wait->class[1], PATH_PLACE_ACCOUNT);
 	barrier();
 	if (READ_ONCE(task->sched_info.pcount) != pcount)

@@ -13,6 +13,7 @@
 #include "blame.h"
 #include "figures.h"
 #include "off.h"
+#include "wait_place.h"
 #include "waits.h"
 
 static __always_inline void away_blame(struct figure_cell *cell, __u64 class, __u64 ns)
@@ -60,6 +61,8 @@ VERIFIED_ALONE int away_end(struct thread_state *t, __u64 arrival, __u64 delay, 
 	if (ready == BLAME_RUNNABLE && parts.runnable_ns >= BEHIND_FLOOR_NS)
 		behind_add(t->slot, arrival - parts.runnable_ns, arrival, /* is_between= */ 1);
 	wait_end(t, /* op= */ 0, class, wait_ns(&parts, class));
+	if (t->away_place)
+		wait_place_note(t, parts.blocked_ns);
 	cell = cell_of_event(t->slot, t->tid == t->tgid ? OP_EVENT_wait_main : OP_EVENT_wait_threads);
 	if (!cell) {
 		counter_add(LOSS_SWITCH_UNSEEN, 1);

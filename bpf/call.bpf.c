@@ -402,8 +402,11 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	kids += nested_ns[f->head & 3];
 	if (t->wants & WISH_RECORDS) {
 		end.reason = reason_of(t, cell, row->traits, &end);
-		if (end.reason && t->wants & WISH_STACKS)
-			end.stack = stack_take(t, index, regs_ip(ctx), regs_sp(ctx), regs_frame_pointer(ctx));
+		if (end.reason && t->wants & WISH_STACKS) {
+			end.stack = stack_take(t, f->ip, regs_ip(ctx), regs_sp(ctx), regs_frame_pointer(ctx));
+			if (!end.stack)
+				__sync_fetch_and_add(&share_losses_of(t->slot)->stacks, 1);
+		}
 		if (end.reason && row->args[OP_ARGS_SHORT].kind)
 			(void)call_record_long(t, &end, index);
 		else if (end.reason)

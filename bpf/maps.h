@@ -189,8 +189,13 @@ struct thread_state {
 	__u64 away_out_ns; /* time of the switch-out, CLOCK_MONOTONIC */
 	__u64 clock_read;  /* run-queue clock at which clock_lead was measured */
 	__u64 clock_lead;  /* what CLOCK_MONOTONIC was ahead of it */
-	__u32 away_class;  /* enum blame_class */
-	__u32 is_settled;  /* the process is guarded or not captured: its credentials need no further check */
+	/* The same wait's stack (wait_stack.h). */
+	__u64 away_place;    /* what tells its place from others; 0: not known */
+	__u64 away_stack;    /* id; 0: none */
+	__u64 carried_place; /* likewise of waits that are kept back: thread_wait.carried_ns */
+	__u64 carried_stack;
+	__u32 away_class; /* enum blame_class */
+	__u32 is_settled; /* the process is guarded or not captured: its credentials need no further check */
 	struct thread_wait wait;
 	char comm[RECORD_COMM_BYTES];
 	struct thread_account account; /* account.h */

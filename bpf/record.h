@@ -452,6 +452,7 @@ struct account_record {
 	__u64 wait_since_ns; /* 0: none, or it ended during the reading */
 	__u64 wait_ns;
 	__u64 wait_resource;
+	__u64 wait_stack; /* between calls: id of the wait's stack (stack_record.h); 0: none was taken */
 	__u32 wait_device;
 	__u8 wait_class;
 	__u8 wait_kind;

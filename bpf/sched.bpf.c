@@ -8,6 +8,7 @@
 #include "away.h"
 #include "blame.h"
 #include "syscalls.h"
+#include "wait_stack.h"
 
 #define TASK_RUNNING 0
 #define NVIDIA_MAJOR 195
@@ -233,6 +234,10 @@ int sched_switch(__u64 *ctx)
 	t->wait.pcount = prev->sched_info.pcount;
 	if (!is_in_call) {
 		t->away_class = class;
+		t->away_place = 0;
+		t->away_stack = 0;
+		if (t->wants & WISH_STACKS && !is_ready && !t->wait.stop)
+			wait_stack(t);
 		t->away_run_delay = prev->sched_info.run_delay;
 		t->away_pcount = prev->sched_info.pcount;
 		t->away_out_ns = monotonic_at(t, clock);

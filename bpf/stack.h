@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The stack of a call that becomes a record: made when the call returns, sent if no equal one was sent before.
+ * The stack of a call that becomes a record: made when the call returns, sent if no equal one was sent before. And of
+ * some waits between calls: made when the thread leaves the CPU.
  *
  * The number of a stack is a hash of all that distinguishes it. A stack without the rules for it has a number of its
  * own, and brings the memory of the stack: the daemon unwinds it, and fills in the rules. Between two readings of the
@@ -145,13 +146,6 @@ static __always_inline void stack_fill_header(struct stack_record *r, const stru
 
 /* ---- end ---- */
 
-/* The call of this slot has no stack. */
-static __always_inline __u64 stack_lost(__u32 slot)
-{
-	__sync_fetch_and_add(&share_losses_of(slot)->stacks, 1);
-	return 0;
-}
-
 /* Return: 0; negative: there is no room */
 VERIFIED_ALONE int stack_send(struct stack_scratch *s)
 {
@@ -231,6 +225,8 @@ VERIFIED_ALONE __u64 stack_once(struct stack_scratch *s)
 	if (!s)
 		return 0;
 	s->record.id = STACK_ID_ONCE | __sync_fetch_and_add(&stacks_once, 1);
+	if (!s->record.native[0].ip)
+		s->record.id |= STACK_ID_WAIT;
 	if (!s->record.tag)
 		mappings_send(s);
 	stack_copy(s);
@@ -304,27 +300,27 @@ static __always_inline __u64 stack_make(struct stack_scratch *s, const struct st
 }
 
 /**
- * stack_take() - the stack of a call that returned
- * @index: its frame
+ * stack_take() - the stack of a call that returned, or of a wait in a system call, of the current thread
+ * @function: address of the probe of the call; 0: of a wait
  * @ip, @sp, @frame_pointer: registers after the return
  * Return: the number of the stack, which is on the ring or was before; 0: it is lost
  */
-VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u32 index, __u64 ip, __u64 sp, __u64 frame_pointer)
+VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u64 function, __u64 ip, __u64 sp, __u64 frame_pointer)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct stack_maps *maps;
 	struct stack_scratch *s;
 	__u64 id;
 
-	if (!t || index >= CALL_DEPTH_MAX)
+	if (!t)
 		return 0;
 	s = stack_scratch_take();
 	if (!s)
-		return stack_lost(t->slot);
+		return 0;
 	s->record.ip = ip;
 	s->record.sp = sp;
 	s->record.frame_pointer = frame_pointer;
-	s->record.native[0].ip = t->frames[index].ip;
+	s->record.native[0].ip = function;
 	s->record.native[0].cfa = sp;
 	stack_begin(s, t, task);
 	maps = stack_maps_of(t, &s->record);
@@ -336,5 +332,5 @@ VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u32 index, __u64 ip, _
 	}
 	barrier();
 	WRITE_ONCE(s->is_taken, 0);
-	return id ? id : stack_lost(t->slot);
+	return id;
 }

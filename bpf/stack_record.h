@@ -109,7 +109,8 @@ struct stack_maps {
 
 /* ---- records ---- */
 
-#define STACK_ID_ONCE (1ull << 63) /* in the id of a stack that was copied: no other call has it */
+#define STACK_ID_ONCE (1ull << 63) /* in the id of a stack that was copied: no other call or wait has it */
+#define STACK_ID_WAIT (1ull << 62) /* beside that one: of a wait, which may turn out to be too short to be told */
 
 #define STACK_NATIVE_MAX 128
 #define STACK_PYTHON_MAX 128
@@ -142,7 +143,10 @@ enum stack_end {
 	STACK_END_COUNT
 };
 
-/* Innermost first. The first is the traced function itself (address of its probe), the others are return addresses. */
+/*
+ * Innermost first. The first is the traced function itself (address of its probe), the others are return addresses. Of
+ * a wait the first has address 0, and is no frame.
+ */
 struct stack_native {
 	__u64 ip;
 	__u64 cfa; /* stack pointer of the caller after the return; 0: not known */
@@ -185,7 +189,7 @@ struct stack_trap {
 struct stack_record {
 	RECORD_HEADER;
 	__u64 id;      /* as in struct call_record */
-	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function */
+	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function, or of the system call */
 	__u64 exec_vm; /* executable pages of the process: differs after a mapping */
 	__u32 tag;     /* of its mappings; 0: they were not known */
 	__u32 loader_changes;
@@ -205,6 +209,24 @@ struct stack_record {
 	__u8 memory[];
 };
 _Static_assert(sizeof(struct stack_record) % 8 == 0, "stack_record is ABI between both halves");
+
+/*
+ * On the ring `calls`: a wait between calls of WAIT_LEAST_NS or more, and its stack. Some of them alone: so many in a
+ * second of one process (wait_stack.h).
+ */
+struct wait_record {
+	RECORD_HEADER;
+	__u64 stack; /* id of its stack */
+	__u64 ns;
+	struct wait_key key; /* of its row in `waits` */
+};
+_Static_assert(sizeof(struct wait_record) == 96, "wait_record is ABI between both halves");
+
+/* Stacks of waits that were taken in a second, CLOCK_MONOTONIC: at places where waits are long, and at new ones. */
+struct wait_stacks {
+	__u32 second;
+	__u16 n_long, n_new;
+};
 
 /*
  * On the ring `stacks`, before the first stack with it: a code object of Python. `bytes` are copies of its parts one

@@ -55,6 +55,7 @@ static __always_inline bool fcntl_locks(__u64 command)
 enum syscall_trait {
 	WRITES = 1,
 	WAKES = 2,
+	EXECUTES = 4,
 };
 
 static __always_inline enum wait_kind syscall_waits(int nr)

@@ -12,6 +12,7 @@
 #include "maps.h"
 #include "off.h"
 #include "shares.h"
+#include "stack_record.h"
 
 #define CFS_NO_QUOTA (~0ull) /* kernel/sched/sched.h: RUNTIME_INF */
 #define GROUP_DEPTH_MAX 8
@@ -94,6 +95,35 @@ static __always_inline void wait_row_cause(struct wait_value *value, const struc
 	value->tgid = tgid;
 }
 
+/* Sends a wait between calls whose stack was taken. */
+VERIFIED_ALONE int wait_tell(const struct thread_state *t, const struct wait_key *key, __u64 stack, __u64 ns)
+{
+	struct wait_record *r;
+
+	if (!t || !key)
+		return 0;
+	r = bpf_ringbuf_reserve(&calls, sizeof(*r), 0);
+	if (!r) {
+		counter_add(LOSS_RING_FULL, 1);
+		return 0;
+	}
+	r->time_ns = bpf_ktime_get_ns();
+	r->tgid = t->tgid;
+	r->tid = t->tid;
+	r->uid = t->uid;
+	r->exec_gen = t->exec_gen;
+	r->slot = t->slot;
+	r->type = RECORD_WAIT;
+	r->flags = 0;
+	r->share = 0;
+	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
+	r->stack = stack;
+	r->ns = ns;
+	r->key = *key;
+	bpf_ringbuf_submit(r, calls_wake_flags());
+	return 0;
+}
+
 /*
  * Counts waits that were kept back. They had no waker: the thread that held the GIL meanwhile, if known, is named
  * instead.
@@ -116,8 +146,11 @@ static __always_inline void carried_count(struct thread_state *t, struct wait_ke
 		wait_row_waker(value, t->uid, w->carried_comm);
 	if (value)
 		wait_row_add(value, w->carried_ns);
+	if (value && t->carried_stack && !key->op)
+		wait_tell(t, key, t->carried_stack, w->carried_ns);
 	__builtin_memset(key, 0, sizeof(*key));
 	w->carried_ns = 0;
+	t->carried_stack = 0;
 }
 
 /* wait_settle() - the thread leaves its process: count waits that were kept back */
@@ -149,6 +182,9 @@ static __always_inline bool wait_carry(struct thread_state *t, struct wait_key *
 	if (!is_first) {
 		*ns += w->carried_ns;
 		w->carried_ns = 0;
+		if (!t->away_stack)
+			t->away_stack = t->carried_stack;
+		t->carried_stack = 0;
 	}
 	if (!is_gil || w->waker_tid)
 		return false;
@@ -157,6 +193,8 @@ static __always_inline bool wait_carry(struct thread_state *t, struct wait_key *
 	w->carried_calls = t->account.calls;
 	w->carried_class = class;
 	w->carried_op = op;
+	t->carried_place = t->away_place;
+	t->carried_stack = t->away_stack;
 	w->carried_holder = is_first || w->carried_holder == w->holder_tid ? w->holder_tid : 0;
 	__builtin_memcpy(w->carried_comm, w->waker_comm, sizeof(w->carried_comm));
 	return true;
@@ -194,6 +232,8 @@ VERIFIED_ALONE int wait_end_long(struct thread_state *t, __u32 op, __u32 class, 
 		wait_row_cause(value, &t->wait, t->tgid);
 	if (value)
 		wait_row_add(value, ns);
+	if (value && t->away_stack && !op)
+		wait_tell(t, &key, t->away_stack, ns);
 	return 0;
 }
 

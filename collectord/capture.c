@@ -83,21 +83,28 @@ static void source_mappings(const struct mappings_record *record, void *data)
 		stacks_take_mappings(c->stacks, record);
 }
 
-/* The record of a stack is on its ring before that of the call: if it was not read yet, it is now. */
-static struct stack *call_stack(const struct call_record *call, void *data)
+static void source_wait(const struct wait_record *wait, void *data)
+{
+	const struct capture *c = data;
+
+	pipeline_wait(c->pipeline, wait);
+}
+
+/* The record of a stack is on its ring before that of the call or wait: if it was not read yet, it is now. */
+static struct stack *record_stack(const struct record_header *of, uint64_t id, void *data)
 {
 	const struct capture *c = data;
 	struct stack *stack;
 
 	if (!c->stacks)
 		return NULL;
-	stack = stacks_find(c->stacks, call);
+	stack = stacks_find(c->stacks, of, id);
 	if (!stack) {
 		c->source->ops->drain_stacks(c->source);
-		stack = stacks_find(c->stacks, call);
+		stack = stacks_find(c->stacks, of, id);
 	}
 	if (!stack)
-		probe_set_share_lose(c->probes, call->slot, LOSS_STACKS);
+		probe_set_share_lose(c->probes, of->slot, LOSS_STACKS);
 	return stack;
 }
 
@@ -210,6 +217,7 @@ static void source_second(void *data)
 static const struct source_sinks source_sinks = {
 	.ring = { .on_call = source_call,
 		  .on_file = source_file,
+		  .on_wait = source_wait,
 		  .on_life = source_life,
 		  .on_stack = source_stack,
 		  .on_code = source_code,
@@ -315,9 +323,11 @@ static void lates_note(struct tick *tick, uint64_t from, void *data)
 /* In this order everything that comes goes down: who watches, who judges, what keeps. */
 static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 {
-	struct pipeline_options options = {
-		.source = c->source, .on_behind = behind_ask, .on_lates = lates_note, .on_stack = call_stack, .data = c
-	};
+	struct pipeline_options options = { .source = c->source,
+					    .on_behind = behind_ask,
+					    .on_lates = lates_note,
+					    .on_stack = record_stack,
+					    .data = c };
 	size_t n = 0;
 	int r = process_table_new(&c->processes);
 

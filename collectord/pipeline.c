@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "bpf/stack_record.h"
 #include "events/event.h"
 #include "events/host.h"
 #include "events/op.h"
@@ -37,7 +38,7 @@ struct pipeline {
 	int proc_fd;
 	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
 	void (*on_lates)(struct tick *tick, uint64_t from, void *data);
-	struct stack *(*on_stack)(const struct call_record *call, void *data);
+	struct stack *(*on_stack)(const struct record_header *of, uint64_t id, void *data);
 	void *data;
 	uint16_t measured;
 	bool was_watched;
@@ -175,9 +176,18 @@ void pipeline_call(struct pipeline *p, const struct call_record *call)
 		return;
 	}
 	if (call->stack && p->on_stack)
-		event.stack = p->on_stack(call, p->data);
+		event.stack = p->on_stack(&call->header, call->stack, p->data);
 	TELL(p, event, &event);
 	(void)stack_unref(event.stack);
+}
+
+void pipeline_wait(struct pipeline *p, const struct wait_record *wait)
+{
+	struct stack *stack = p->on_stack ? p->on_stack(&wait->header, wait->stack, p->data) : NULL;
+
+	if (stack)
+		figures_wait_stack(p->figures, wait, stack);
+	(void)stack_unref(stack);
 }
 
 void pipeline_stack(struct pipeline *p, struct stack *stack)
@@ -234,11 +244,29 @@ static void behind_note(const struct behind_key *key, const struct behind_value 
 	(void)figures_behind(p->figures, key, &whose);
 }
 
+/* The record of the stack is on its ring since the wait began. */
+static void open_stack_note(const struct pipeline *p, const struct account_record *record)
+{
+	const struct process_figures *process = figures_find_slot(p->figures, record->slot);
+	struct record_header of = { .tgid = record->tgid, .slot = record->slot };
+	struct stack *stack;
+
+	if (!process || !p->on_stack)
+		return;
+	of.exec_gen = process->process->identity.exec_gen;
+	stack = p->on_stack(&of, record->wait_stack, p->data);
+	if (stack)
+		figures_open_stack(p->figures, record, stack);
+	(void)stack_unref(stack);
+}
+
 static void account_noted(const struct account_record *record, void *data)
 {
 	const struct pipeline *p = data;
 
 	(void)figures_account(p->figures, record);
+	if (record->wait_since_ns && record->wait_stack && !account_is_torn(record))
+		open_stack_note(p, record);
 }
 
 static void wait_noted(const struct wait_key *key, const struct wait_value *value, void *data)

@@ -21,6 +21,7 @@ struct process_table;
 struct source;
 struct stack;
 struct tick;
+struct wait_record;
 
 #define PIPELINE_SINKS_MAX 8
 
@@ -32,8 +33,8 @@ struct pipeline_options {
 	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
 	/* Adds to a tick whose its late loads were, of the losses since @from; NULL: nobody knows */
 	void (*on_lates)(struct tick *tick, uint64_t from, void *data);
-	/* The stack of a call, a reference; NULL: there is none, or nobody knows any */
-	struct stack *(*on_stack)(const struct call_record *call, void *data);
+	/* The stack with this id of a call or wait, a reference; NULL: there is none, or nobody knows any */
+	struct stack *(*on_stack)(const struct record_header *of, uint64_t id, void *data);
 	void *data;
 };
 
@@ -47,6 +48,8 @@ struct figures *pipeline_figures(struct pipeline *pipeline);
 void pipeline_call(struct pipeline *pipeline, const struct call_record *call);
 /** pipeline_file() - pass on the path of a file that a process waits for */
 void pipeline_file(struct pipeline *pipeline, const struct file_record *file);
+/** pipeline_wait() - pass on a wait between calls with its stack */
+void pipeline_wait(struct pipeline *pipeline, const struct wait_record *wait);
 /** pipeline_stack() - the frames of the stack of an earlier call are known */
 void pipeline_stack(struct pipeline *pipeline, struct stack *stack);
 /** pipeline_host() - pass on a record of life with its event, whose process is released */

@@ -83,11 +83,12 @@ struct detector_view {
 	size_t n_driving; /* of those; 0: it is not known where their time went */
 	const struct account_wait *waits;
 	size_t n_waits;
-	const struct account_wait *known;  /* KNOWN_COUNT, this tick included; .ns 0: none */
-	const struct futex_waits *futexes; /* FUTEXES_MAX, the latest; this tick included */
-	bool is_collected;		   /* those have its garbage collections, where it is a Python program */
-	uint64_t called_ns;		   /* end of the last tick with calls, this one included */
-	uint64_t gap_ns;		   /* longest time without calls between two ticks with some */
+	const struct wait_sites *wait_sites; /* where these were; NULL: not known */
+	const struct account_wait *known;    /* KNOWN_COUNT, this tick included; .ns 0: none */
+	const struct futex_waits *futexes;   /* FUTEXES_MAX, the latest; this tick included */
+	bool is_collected;		     /* those have its garbage collections, where it is a Python program */
+	uint64_t called_ns;		     /* end of the last tick with calls, this one included */
+	uint64_t gap_ns;		     /* longest time without calls between two ticks with some */
 	const struct cause *stalled; /* of the finding of stalled that was open when the tick began, NULL: none: it has
 					the time until then */
 	uint64_t starved_ns;	     /* lost since .called_ns, in findings of starved */
@@ -182,10 +183,11 @@ struct condition {
 	const struct cause *of; /* of detectors with .is_of_cause: conditions of several stand beside each other */
 	struct culprit who[CONDITION_CULPRITS]; /* likewise: who is to blame */
 	size_t n_who;
-	struct account_wait longest; /* likewise: the longest wait that it is about, .ns 0: none is known */
-	struct finding_chain chain;  /* likewise: of the wait that took most of the tick */
-	enum finding_severity most;  /* 0: no bound */
-	struct finding_cause cause;  /* of an event: .pid, .uid, .comm of who set it off; pid 0: nobody else */
+	struct account_wait longest;	   /* likewise: the longest wait that it is about, .ns 0: none is known */
+	struct finding_chain chain;	   /* likewise: of the wait that took most of the tick */
+	const struct account_wait *waited; /* one of the view's: the finding is from where it was. NULL: none */
+	enum finding_severity most;	   /* 0: no bound */
+	struct finding_cause cause;	   /* of an event: .pid, .uid, .comm of who set it off; pid 0: nobody else */
 };
 
 /* Sums over the ticks in which a finding was present. */

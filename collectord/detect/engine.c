@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "detect/memory.h"
-#include "detect/sites.h"
 #include "detect/track.h"
 #include "detect/view.h"
 #include "events/op.h"

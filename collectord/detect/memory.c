@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "detect/sites.h"
 #include "detect/track.h"
 #include "events/op.h"
 

@@ -104,7 +104,7 @@ static void waited_set(const struct detector_view *view, const struct driving *d
 		const struct account_wait *wait = longest_wait(view, d->account->tid, classes[i]);
 
 		if (wait && (!c->longest.ns || wait->max_ns > c->longest.max_ns))
-			c->longest = *wait;
+			c->longest = *(c->waited = wait);
 	}
 }
 
@@ -205,6 +205,7 @@ static size_t check_end(const struct detector_view *view, struct condition *ret)
 	condition_account(&c, &driving, 0, wait->ns);
 	c.of = cause_get(cause);
 	c.longest = *wait;
+	c.waited = wait;
 	c.longest.ns = account_wait_whole_ns(wait);
 	if (wait->waker_tgid) {
 		c.who[c.n_who++] = (struct culprit){ .who = { .ns = c.longest.ns,

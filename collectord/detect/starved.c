@@ -400,6 +400,7 @@ static void starved_condition(const struct detector_view *view, struct condition
 	if (s->most_wait) {
 		c->earlier_ns = s->earlier_ns;
 		c->earlier = (enum blame_class)s->most_first->class;
+		c->waited = s->most_first;
 	}
 	memcpy(c->who, s->who, sizeof(c->who));
 	chain_of(view, s->most_wait, &c->chain);

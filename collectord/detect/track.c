@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "events/op.h"
+#include "figures/wait_sites.h"
 #include "procs/system_sample.h"
 
 /* Time constant by which ticks lose weight, for the current severity and culprit. (Guess.) */
@@ -40,6 +41,7 @@ void track_free(struct track *t)
 	for (size_t i = 0; i < t->ops.n; i++)
 		op_figures_done(&t->ops.items[i].figures);
 	ARRAY_DONE(&t->ops);
+	sites_done(&t->sites);
 	free(t);
 }
 
@@ -246,6 +248,18 @@ static void began_earlier(struct track *t)
 	s->time_ns = MAX(s->time_ns, s->lost_ns);
 }
 
+/* Where the waits of this tick were. */
+static void track_site_add(struct track *t, const struct track_tick *tick)
+{
+	const struct condition *c = tick->condition;
+	const struct sites *sites = c->waited && tick->view->wait_sites
+					    ? wait_sites_find(tick->view->wait_sites, c->waited, /* is_tick= */ true)
+					    : NULL;
+
+	for (size_t i = 0; sites && i < sites->n; i++)
+		sites_note(&t->sites, sites->items[i].stack, sites->items[i].ns);
+}
+
 /* @earlier_ns: time before this tick in which it was present, too, and which was not added yet */
 static int sums_add(struct track *t, const struct track_tick *tick, uint64_t earlier_ns)
 {
@@ -276,6 +290,7 @@ static int sums_add(struct track *t, const struct track_tick *tick, uint64_t ear
 		s->longest = c->longest;
 	if (c->chain.ns > s->chain.ns)
 		s->chain = c->chain;
+	track_site_add(t, tick);
 	for (size_t i = 0; i < c->n_who; i++)
 		track_culprit_add(t, &c->who[i]);
 	if (t->detector->has_culprits && !t->of && tick->process->in_tick)
@@ -326,6 +341,8 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 		mine->lost_ns += again->ops.items[i].lost_ns;
 		mine->recent_lost_ns = again->ops.items[i].recent_lost_ns;
 	}
+	for (size_t i = 0; i < again->sites.n; i++)
+		sites_note(&t->sites, again->sites.items[i].stack, again->sites.items[i].ns);
 	for (size_t i = 0; i < again->n_threads; i++)
 		track_thread_add(t, again->threads[i].tid, again->threads[i].lost_ns);
 	for (size_t i = 0; i < t->n_culprits; i++)

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "detect/detector.h"
 #include "detect/memory.h"
+#include "events/sites.h"
 
 #define TRACK_CULPRITS_MAX 16
 #define TRACK_THREADS_MAX 8
@@ -62,6 +63,7 @@ struct track {
 	size_t n_culprits;
 	struct track_thread threads[TRACK_THREADS_MAX]; /* that lost the time */
 	size_t n_threads;
+	struct sites sites; /* of waits that it is about */
 	uint64_t behind_ns; /* of all culprits, those for which there was no room included */
 	struct finding finding;
 };

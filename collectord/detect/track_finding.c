@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "detect/sites.h"
 #include "events/stack.h"
 
 /*
@@ -434,18 +433,17 @@ static void text_cut(char *to, size_t room, const char *from, size_t n)
 	to[n] = '\0';
 }
 
-/* The place in the program whose calls lost most, as this detector values them. */
+/* The place in the program whose waits between calls, or calls, lost most, as this detector values them. */
 static void from_fill(struct track *t, const struct process_memory *process)
 {
-	const struct stack_frame *place = process->sites ? sites_most(&process->sites[t->number]) : NULL;
+	const struct stack_frame *place = sites_most(&t->sites);
 	struct finding_site *from = &t->finding.from;
-	const char *offset;
 
+	if (!place && process->sites)
+		place = sites_most(&process->sites[t->number]);
 	if (!place)
 		return;
-	offset = place->is_python ? NULL : strstr(place->symbol, "+0x");
-	text_cut(from->func, sizeof(from->func), place->symbol,
-		 offset ? (size_t)(offset - place->symbol) : strlen(place->symbol));
+	text_cut(from->func, sizeof(from->func), place->symbol, stack_frame_func_bytes(place));
 	text_cut(from->file, sizeof(from->file), place->file, strlen(place->file));
 	from->line = place->line;
 }

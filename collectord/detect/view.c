@@ -49,6 +49,7 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		view.n_accounts = p->in_tick->accounts.n;
 		view.waits = p->in_tick->waits.items;
 		view.n_waits = p->in_tick->waits.n;
+		view.wait_sites = p->in_tick->wait_sites;
 		view.is_collected = p->in_tick->is_collected;
 	}
 	/* The sum of several threads is not the time of one thread. */

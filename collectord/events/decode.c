@@ -64,6 +64,24 @@ enum decode_result decode_file(const void *data, size_t n, const struct file_rec
 	return DECODE_OK;
 }
 
+enum decode_result decode_wait(const void *data, size_t n, const struct wait_record **ret_wait)
+{
+	const struct wait_record *w = data;
+
+	assert((uintptr_t)data % sizeof(uint64_t) == 0);
+	if (n < sizeof(*w))
+		return DECODE_SHORT;
+	if (!is_from(RECORD_RING_calls, w->type) || w->type != RECORD_WAIT)
+		return DECODE_UNKNOWN_TYPE;
+	if (!is_text(w->comm))
+		return DECODE_NOT_TEXT;
+	if (w->key.class >= BLAME_COUNT || w->key.kind >= RESOURCE_COUNT || w->key.slot >= PROCESS_SLOTS)
+		return DECODE_RANGE;
+
+	*ret_wait = w;
+	return DECODE_OK;
+}
+
 enum decode_result decode_life(const void *data, size_t n, const struct life_record **ret_life)
 {
 	const struct life_record *l = data;

@@ -23,6 +23,8 @@ enum decode_result decode_call(const void *data, size_t n, struct call_record *r
 /** decode_file() - decode the path of a file. On DECODE_OK *ret_file points into data; of its text there are n_bytes,
  * the last a NUL */
 enum decode_result decode_file(const void *data, size_t n, const struct file_record **ret_file);
+/** decode_wait() - decode a wait with its stack. On DECODE_OK *ret_wait points into data */
+enum decode_result decode_wait(const void *data, size_t n, const struct wait_record **ret_wait);
 /** decode_life() - decode a record of the ring of process life. On DECODE_OK *ret_life points into data */
 enum decode_result decode_life(const void *data, size_t n, const struct life_record **ret_life);
 /** decode_stack() - decode a stack. On DECODE_OK *ret_stack points into data, with n_memory bytes of the stack's memory

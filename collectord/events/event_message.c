@@ -71,6 +71,27 @@ static char *borrowed(const char *text)
 	return (char *)(uintptr_t)text;
 }
 
+int site_to_message(const struct stack_frame *place, struct arena *arena, Ingero__V1__Site **ret)
+{
+	size_t n = place ? stack_frame_func_bytes(place) : 0;
+	Ingero__V1__Site *site;
+
+	if (!place)
+		return 0;
+	site = ARENA_NEW(arena, Ingero__V1__Site);
+	if (!site)
+		return -ENOMEM;
+	ingero__v1__site__init(site);
+	site->file = arena_copy_text(arena, place->file);
+	site->func = arena_copy_text(arena, place->symbol);
+	if (!site->file || !site->func)
+		return -ENOMEM;
+	site->func[n] = '\0';
+	site->line = place->line;
+	*ret = site;
+	return 0;
+}
+
 Ingero__V1__Stack *stack_to_message(const struct stack *stack, struct arena *arena)
 {
 	Ingero__V1__Stack *s = ARENA_NEW(arena, Ingero__V1__Stack);

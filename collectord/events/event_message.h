@@ -11,6 +11,7 @@
 
 struct program;
 struct stack;
+struct stack_frame;
 
 /* Data of the message that the record does not have. Texts are borrowed and must outlive the message. */
 struct event_about {
@@ -36,6 +37,8 @@ Ingero__V1__Event *event_to_message(const struct call_record *call, const struct
 Ingero__V1__Event *event_host_to_message(const struct life_record *life, const struct event_about *about,
 					 struct arena *arena);
 
+/** site_to_message() - the place of a frame, texts copied. @place: NULL: not known. Return: 0 or -ENOMEM */
+int site_to_message(const struct stack_frame *place, struct arena *arena, Ingero__V1__Site **ret);
 /** stack_to_message() - frames of a stack, their texts borrowed. Return: the message, or NULL without memory */
 Ingero__V1__Stack *stack_to_message(const struct stack *stack, struct arena *arena);
 /** blame_to_message() - make the message of a split time, all classes as given. Return: NULL without memory */

@@ -61,14 +61,20 @@ static int calls_sample(void *data, const void *record, size_t n)
 {
 	struct ring *ring = data;
 	const struct file_record *file;
+	const struct wait_record *wait;
 	struct call_record call;
 
-	if (decode_call(record, n, &call) == DECODE_OK)
+	if (decode_call(record, n, &call) == DECODE_OK) {
 		ring->sinks.on_call(&call, ring->data);
-	else if (decode_file(record, n, &file) != DECODE_OK)
+	} else if (decode_file(record, n, &file) == DECODE_OK) {
+		if (ring->sinks.on_file)
+			ring->sinks.on_file(file, ring->data);
+	} else if (decode_wait(record, n, &wait) == DECODE_OK) {
+		if (ring->sinks.on_wait)
+			ring->sinks.on_wait(wait, ring->data);
+	} else {
 		ring->n_refused++;
-	else if (ring->sinks.on_file)
-		ring->sinks.on_file(file, ring->data);
+	}
 	return --ring->calls_left == 0 ? -EAGAIN : 0; /* the record is taken; the rest waits for the next turn */
 }
 

@@ -20,6 +20,7 @@ struct ring;
 struct ring_sinks {
 	void (*on_call)(const struct call_record *call, void *data);
 	void (*on_file)(const struct file_record *file, void *data); /* NULL: nobody wants them */
+	void (*on_wait)(const struct wait_record *wait, void *data); /* likewise */
 	/* A stack or a code object of @n_bytes; NULL: nobody wants them */
 	void (*on_stack)(const struct stack_record *stack, size_t n_bytes, void *data);
 	void (*on_code)(const struct code_record *code, size_t n_bytes, void *data);

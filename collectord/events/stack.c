@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/layer.h"
 
 struct stack *stack_new(uint32_t uid)
@@ -90,21 +91,39 @@ size_t stack_bytes(const struct stack *stack)
 	return stack->n_bytes;
 }
 
-static bool is_of_traced_library(const struct stack_frame *frame)
+static const char *module_name(const struct stack_frame *frame)
 {
 	const char *slash = strrchr(frame->module, '/');
 
-	return layer_names_library(slash ? slash + 1 : frame->module);
+	return slash ? slash + 1 : frame->module;
+}
+
+/* Of the libraries of C and C++, by the name of the file: libc.so.6, libc-2.31.so, ld-musl-x86_64.so.1, ... */
+static bool is_of_language(const struct stack_frame *frame)
+{
+	static const char *const names[] = { "libc.so", "libc-2.", "libpthread", "ld-musl", "libstdc++.so", "libc++" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strncmp(module_name(frame), names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
 }
 
 /* A frame without a symbol is told by its place in its file. */
 static bool is_nameless(const struct stack_frame *frame)
 {
-	const char *slash = strrchr(frame->module, '/'), *name = slash ? slash + 1 : frame->module;
+	const char *name = module_name(frame);
 	size_t n = strlen(name);
 
 	return !frame->symbol[0] ||
 	       (n && strncmp(frame->symbol, name, n) == 0 && strncmp(frame->symbol + n, "+0x", 3) == 0);
+}
+
+size_t stack_frame_func_bytes(const struct stack_frame *frame)
+{
+	const char *offset = frame->is_python ? NULL : strstr(frame->symbol, "+0x");
+
+	return offset ? (size_t)(offset - frame->symbol) : strlen(frame->symbol);
 }
 
 const struct stack_frame *stack_site(const struct stack *stack)
@@ -116,7 +135,8 @@ const struct stack_frame *stack_site(const struct stack *stack)
 
 		if (frame->is_python)
 			return frame;
-		if (!native && !is_nameless(frame) && !is_of_traced_library(frame))
+		if (!native && !is_nameless(frame) && !layer_names_library(module_name(frame)) &&
+		    !is_of_language(frame))
 			native = frame;
 	}
 	return native;

@@ -52,6 +52,8 @@ int stack_name(struct stack *stack, const struct stack_frame *frames, size_t n_f
 	       const char *why);
 /** stack_bytes() - memory of its frames and texts */
 size_t stack_bytes(const struct stack *stack);
-/** stack_site() - the frame that tells people where: the innermost of Python, else the innermost native one that is not
- * of a traced library. NULL: none, or not ready */
+/** stack_frame_func_bytes() - length of the name of its function, at the beginning of its symbol */
+size_t stack_frame_func_bytes(const struct stack_frame *frame);
+/** stack_site() - the frame that tells people where: the innermost of Python, else the innermost native one that is
+ * neither of a traced library nor of the libraries of C and C++, where programs wait. NULL: none, or not ready */
 const struct stack_frame *stack_site(const struct stack *stack);

@@ -9,7 +9,10 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "events/event_message.h"
+#include "events/sites.h"
+#include "events/stack.h"
 #include "figures/wait_chain.h"
+#include "figures/wait_sites.h"
 
 /* A part of an account, or the share of it with one known cause. */
 struct slice {
@@ -292,8 +295,24 @@ static int chain_message(const struct account_process *process, const struct sli
 	return 0;
 }
 
-static Ingero__V1__AccountPart *part_message(const struct account_process *process, const struct account_part *part,
-					     const struct slice *slice, struct arena *arena)
+/* Where a thread mostly waited between its calls for what a slice is of, since its first call. Return: 0 or -ENOMEM */
+static int part_from_message(const struct account_process *process, const struct account *account,
+			     const struct account_part *part, const struct slice *slice, struct arena *arena,
+			     Ingero__V1__AccountPart *message)
+{
+	struct account_wait rest = { .tid = account->tid, .class = part->class };
+	const struct account_wait *wait = slice->wait ? slice->wait : &rest;
+	const struct sites *sites;
+
+	if (!process->wait_sites || part->where != ACCOUNT_BETWEEN || (!slice->wait && slice->kind))
+		return 0;
+	sites = wait_sites_find(process->wait_sites, wait, /* is_tick= */ false);
+	return sites ? site_to_message(sites_most(sites), arena, &message->from) : 0;
+}
+
+static Ingero__V1__AccountPart *part_message(const struct account_process *process, const struct account *account,
+					     const struct account_part *part, const struct slice *slice,
+					     struct arena *arena)
 {
 	Ingero__V1__AccountPart *message = ARENA_NEW(arena, Ingero__V1__AccountPart);
 	const char *op = part->where == ACCOUNT_IN && part->op ? process->op_name(part->op, process->data) : NULL;
@@ -304,6 +323,8 @@ static Ingero__V1__AccountPart *part_message(const struct account_process *proce
 	message->where = (char *)(uintptr_t)account_where_name(part->where);
 	message->class_ = (char *)(uintptr_t)account_class_name(part->class);
 	message->ns = slice->ns;
+	if (part_from_message(process, account, part, slice, arena, message) < 0)
+		return NULL;
 	if (op) {
 		message->op_told_case = INGERO__V1__ACCOUNT_PART__OP_TOLD_OP;
 		message->op = (char *)(uintptr_t)op;
@@ -356,6 +377,7 @@ static int waiting_message(const struct account_process *process, const struct a
 {
 	const struct account_wait *open = wait_open_of(process, account), *ended;
 	struct slice slice = { .ns = 0 };
+	const struct stack *stack;
 	struct account_part part;
 
 	if (!open)
@@ -372,8 +394,11 @@ static int waiting_message(const struct account_process *process, const struct a
 	if (ended)
 		waker_set(process, ended->waker_tgid, ended->waker_tid, ended->waker_uid, ended->is_waker_guarded,
 			  ended->waker_comm, &slice);
-	message->waiting = part_message(process, &part, &slice, arena);
-	return message->waiting ? 0 : -ENOMEM;
+	message->waiting = part_message(process, account, &part, &slice, arena);
+	if (!message->waiting)
+		return -ENOMEM;
+	stack = process->wait_sites ? wait_sites_open(process->wait_sites, open) : NULL;
+	return stack ? site_to_message(stack_site(stack), arena, &message->waiting->from) : 0;
 }
 
 /* ---- the message ---- */
@@ -399,7 +424,7 @@ static int part_split(const struct account_process *process, const struct accoun
 
 		if (!slice->ns)
 			continue;
-		p = part_message(process, part, slice, arena);
+		p = part_message(process, account, part, slice, arena);
 		if (!p)
 			r = -ENOMEM;
 		else

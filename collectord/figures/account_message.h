@@ -36,6 +36,7 @@ struct account_process {
 	size_t n_waits;
 	const struct account_wait *all_waits; /* since the first call, open ones among them; NULL: unknown */
 	size_t n_all_waits;
+	const struct wait_sites *wait_sites; /* where its threads waited; NULL: unknown */
 	const struct behind_figures *behind; /* processes that had the CPU while its threads were ready */
 	size_t n_behind;
 	account_op_name_func op_name;

@@ -12,6 +12,7 @@
 #include "figures/account_book.h"
 #include "figures/figures_state.h"
 #include "figures/wait_book.h"
+#include "figures/wait_sites.h"
 #include "files/file_table.h"
 
 /*
@@ -46,6 +47,7 @@ static void process_free(struct process_figures *p)
 	ARRAY_DONE(&p->behind);
 	figures_accounts_drop(p);
 	ARRAY_DONE(&p->waits);
+	wait_sites_free(p->wait_sites);
 	free(p);
 }
 

@@ -46,13 +46,17 @@ struct process_figures {
 	 */
 	ARRAY(struct account) accounts;
 	ARRAY(struct account_wait) waits; /* threads as in `accounts`; longest first */
+	struct wait_sites *wait_sites;	  /* where its threads waited; NULL: not known */
 	struct figures_taken *taken;	  /* NULL: no tick yet, or no further tick */
 };
 
 struct account_book;
 struct figures;
 struct file_table;
+struct stack;
 struct wait_book;
+struct wait_record;
+struct wait_sites;
 
 /* The kernel half's memory, or a test's. */
 struct figures_source {
@@ -111,6 +115,10 @@ int figures_behind_read(struct figures *figures, bool is_complete);
 int figures_account(struct figures *figures, const struct account_record *record);
 /** figures_wait() - note one entry of the kernel's map, after figures_collect(). Return: 0 or -ENOMEM */
 int figures_wait(struct figures *figures, const struct wait_key *key, const struct wait_value *value);
+/** figures_open_stack() - note where the wait in progress of an account is, if its process is known already */
+void figures_open_stack(struct figures *figures, const struct account_record *record, struct stack *stack);
+/** figures_wait_stack() - note where a wait was, if its process is known already */
+void figures_wait_stack(struct figures *figures, const struct wait_record *record, struct stack *stack);
 /**
  * figures_accounts_read() - bring the accounts and waits of processes up to date
  * @all_accounts: the reading was complete: a thread missing in two complete readings has ended

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/stack_record.h"
 #include "figures/account_book.h"
 #include "figures/wait_book.h"
+#include "figures/wait_sites.h"
 #include "files/file_table.h"
 
 #define WAITS_LAST 16	       /* waits kept of a process that is gone, half of them singly */
@@ -98,6 +100,35 @@ int figures_wait(struct figures *f, const struct wait_key *key, const struct wai
 	if (!wait_book_make(p))
 		return -ENOMEM;
 	return wait_book_note(p->taken->wait_book, key, value, file_path(f, &file), f->wait_reading);
+}
+
+static bool wait_sites_make(struct process_figures *p)
+{
+	if (!p->wait_sites)
+		p->wait_sites = wait_sites_new();
+	return p->wait_sites;
+}
+
+void figures_wait_stack(struct figures *f, const struct wait_record *record, struct stack *stack)
+{
+	struct process_figures *p = f->by_slot[record->key.slot % PROCESS_SLOTS];
+
+	if (p && p->process->identity.tgid == record->tgid && p->process->identity.exec_gen == record->exec_gen &&
+	    wait_sites_make(p))
+		wait_sites_note(p->wait_sites, &record->key, stack, record->ns);
+}
+
+void figures_open_stack(struct figures *f, const struct account_record *record, struct stack *stack)
+{
+	struct process_figures *p = record->slot < PROCESS_SLOTS ? f->by_slot[record->slot] : NULL;
+	const struct wait_key key = { .resource = record->wait_resource,
+				      .device = record->wait_device,
+				      .tid = record->tid,
+				      .class = record->wait_class,
+				      .kind = record->wait_kind };
+
+	if (p && p->process->identity.tgid == record->tgid && wait_sites_make(p))
+		wait_sites_note_open(p->wait_sites, &key, stack);
 }
 
 static int waits_show(struct process_figures *p)
@@ -228,6 +259,8 @@ static void gone_drop(struct process_figures *p)
 {
 	figures_accounts_drop(p);
 	ARRAY_DONE(&p->waits);
+	wait_sites_free(p->wait_sites);
+	p->wait_sites = NULL;
 }
 
 /* Of the user who has most accounts of gone processes, those that ended first are dropped. @gone: sorted */
@@ -261,6 +294,8 @@ void figures_accounts_taken(struct figures *f)
 			account_book_taken(p->taken->book, f->reading - 1);
 		if (p->taken && p->taken->wait_book)
 			wait_book_taken(p->taken->wait_book);
+		if (p->wait_sites)
+			wait_sites_taken(p->wait_sites);
 		n += is_gone_with_account(p);
 	}
 	if (n <= GONE_ACCOUNTS_MOST)

@@ -113,7 +113,8 @@ static int tick_process_take(const struct process_figures *now, struct tick *tic
 {
 	struct tick_process process = { .process = now->process,
 					.first_call_ns = now->first_call_ns,
-					.gone_ns = now->gone_ns };
+					.gone_ns = now->gone_ns,
+					.wait_sites = now->wait_sites };
 	int r = 0;
 
 	if (now->was_gone)

@@ -33,6 +33,7 @@ struct tick_process {
 	struct behind_list behind;	/* processes that ran while threads of this one were ready to run */
 	ARRAY(struct account) accounts; /* driving threads first, then by number of calls */
 	ARRAY(struct account_wait) waits;
+	const struct wait_sites *wait_sites; /* where they were; borrowed; NULL: not known */
 };
 
 /* A library that ran in a process before its probes were attached: one of losses[LOSS_LATE_LOAD]. */

@@ -16,7 +16,7 @@
 #include "probes/hooks.h"
 #include "probes/probe_set.h"
 
-#include "ingero.skel.h" /* after bpf/record.h, whose types it uses */
+#include "ingero.skel.h" /* after bpf/stack_record.h, whose types it uses */
 
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* bpf/maps.h */
 

@@ -45,6 +45,7 @@ static int accounts_process_add(const struct scope *scope, const struct process_
 		.n_waits = set->waits.n,
 		.all_waits = p->waits.items,
 		.n_all_waits = p->waits.n,
+		.wait_sites = p->wait_sites,
 		.behind = behind->items,
 		.n_behind = behind->n,
 		.op_name = live_op_name,

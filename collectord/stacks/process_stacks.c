@@ -23,7 +23,8 @@
 #define GONE_NS (3 * NSEC_PER_SEC)
 /* Minimum time between two readings of the mappings of one process; a guess: a reading takes about a millisecond. */
 #define MAPS_PERIOD_NS 5000000ull
-#define MAPS_KEPT 4 /* lists of one process: records on the ring may be older than the newest */
+#define WAITS_KEPT 64 /* copies of waits of one process: of those that are short nobody asks for it */
+#define MAPS_KEPT 4   /* lists of one process: records on the ring may be older than the newest */
 
 struct stacked {
 	struct stacked *next; /* in its bucket */
@@ -32,6 +33,8 @@ struct stacked {
 	uint64_t maps_read_ns;
 	struct process_maps *maps[MAPS_KEPT]; /* newest first */
 	struct id_map stacks;		      /* references */
+	uint64_t copied[WAITS_KEPT];	      /* ids of the last copies of waits */
+	size_t n_copied;		      /* ever */
 };
 
 struct process_stacks {
@@ -229,6 +232,19 @@ static bool stacks_have_room(struct process_stacks *p, uint32_t uid)
 	return has_room;
 }
 
+static void wait_copy_note(struct process_stacks *p, struct stacked *process, uint64_t id)
+{
+	uint64_t *place = &process->copied[process->n_copied++ % WAITS_KEPT];
+	struct stack *oldest = *place ? id_map_find(&process->stacks, *place) : NULL;
+
+	if (oldest) {
+		id_map_remove(&process->stacks, *place);
+		(void)stack_unref(oldest);
+		p->n--;
+	}
+	*place = id;
+}
+
 struct stack *process_stacks_note(struct process_stacks *p, const struct stack_record *record,
 				  struct process_maps **ret_maps)
 {
@@ -251,21 +267,23 @@ struct stack *process_stacks_note(struct process_stacks *p, const struct stack_r
 		return NULL;
 	}
 	p->n++;
+	if (record->id & STACK_ID_ONCE && record->id & STACK_ID_WAIT)
+		wait_copy_note(p, process, record->id);
 	maps = maps_for(p, process, record);
 	*ret_maps = maps ? process_maps_ref(maps) : NULL;
 	return stack;
 }
 
-struct stack *process_stacks_find(struct process_stacks *p, const struct call_record *call)
+struct stack *process_stacks_find(struct process_stacks *p, const struct record_header *of, uint64_t id)
 {
-	struct stacked *process = call->stack ? stacked_find(p, call->tgid, call->exec_gen) : NULL;
-	struct stack *stack = process ? id_map_find(&process->stacks, call->stack) : NULL;
+	struct stacked *process = id ? stacked_find(p, of->tgid, of->exec_gen) : NULL;
+	struct stack *stack = process ? id_map_find(&process->stacks, id) : NULL;
 
 	if (!stack)
 		return NULL;
-	/* The id of a copy is of this call alone. */
-	if (call->stack & STACK_ID_ONCE) {
-		id_map_remove(&process->stacks, call->stack);
+	/* The id of a copy is of this call alone; a wait in progress is told again and again. */
+	if (id & STACK_ID_ONCE && !(id & STACK_ID_WAIT)) {
+		id_map_remove(&process->stacks, id);
 		p->n--;
 		return stack;
 	}

@@ -40,8 +40,8 @@ void process_stacks_mappings(struct process_stacks *processes, const struct mapp
  * was read
  */
 void process_stacks_look(struct process_stacks *processes, uint32_t tgid, uint32_t exec_gen, uint32_t uid);
-/** process_stacks_find() - Return: a reference to the stack of a call; NULL: none */
-struct stack *process_stacks_find(struct process_stacks *processes, const struct call_record *call);
+/** process_stacks_find() - Return: a reference to the stack with this id of a record's process; NULL: none */
+struct stack *process_stacks_find(struct process_stacks *processes, const struct record_header *of, uint64_t id);
 /**
  * process_stacks_gone() - the process ended, or executes another program
  * @exec_gen: of its last program that is over: stacks of the next one may have come before

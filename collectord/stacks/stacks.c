@@ -169,9 +169,9 @@ void stacks_take_code(struct stacks *s, const struct code_record *record)
 	codes_take(s->codes, record);
 }
 
-struct stack *stacks_find(struct stacks *s, const struct call_record *call)
+struct stack *stacks_find(struct stacks *s, const struct record_header *of, uint64_t id)
 {
-	return process_stacks_find(s->processes, call);
+	return process_stacks_find(s->processes, of, id);
 }
 
 void stacks_look(struct stacks *s, uint32_t tgid, uint32_t exec_gen, uint32_t uid)

@@ -40,10 +40,12 @@ void stacks_take_mappings(struct stacks *stacks, const struct mappings_record *r
 /** stacks_take_code() - likewise a code object of Python */
 void stacks_take_code(struct stacks *stacks, const struct code_record *record);
 /**
- * stacks_find() - the stack of a call, by struct call_record.stack
+ * stacks_find() - the stack of a call or wait
+ * @of: header of its record
+ * @id: of the stack, as the record has it
  * Return: a reference; NULL: no record of it was read
  */
-struct stack *stacks_find(struct stacks *stacks, const struct call_record *call);
+struct stack *stacks_find(struct stacks *stacks, const struct record_header *of, uint64_t id);
 /** stacks_look() - a process is about to make calls: what is known of its mappings now is kept */
 void stacks_look(struct stacks *stacks, uint32_t tgid, uint32_t exec_gen, uint32_t uid);
 /** stacks_exec() - a process executes another program, its exec_gen-th: what is known of those before is over */

@@ -291,7 +291,7 @@ void work_finish(struct work *work)
 	struct merge merge;
 	bool is_placed;
 	const char *why;
-	size_t n;
+	size_t n, past;
 
 	if (!room) {
 		(void)stack_name(work->stack, NULL, 0, false, "memory was short when its frames were named");
@@ -316,6 +316,7 @@ void work_finish(struct work *work)
 				.minor = r->python_minor };
 	n = merge_frames(&merge, room->frames, &is_placed);
 	why = work_why(work, is_placed);
-	(void)stack_name(work->stack, room->frames, n, !why[0], why);
+	past = n && !r->native[0].ip; /* of a wait: there is no traced function */
+	(void)stack_name(work->stack, room->frames + past, n - past, !why[0], why);
 	free(room);
 }

@@ -19,9 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	uint64_t *copy = malloc(n + sizeof(*copy)); /* aligned, as a ring gives it */
+	uint64_t *copy = calloc(1, n + sizeof(*copy)); /* aligned, as a ring gives it */
 	struct call_record call;
 	const struct file_record *file;
+	const struct wait_record *wait;
 	const struct life_record *life;
 
 	REQUIRE(copy);
@@ -34,6 +35,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (decode_file(copy, n, &file) == DECODE_OK) {
 		REQUIRE((const void *)file == copy && n >= FILE_RECORD_HEAD && file->n_bytes <= n - FILE_RECORD_HEAD);
 		REQUIRE(!file->n_bytes || !file->text[file->n_bytes - 1]);
+	}
+	if (decode_wait(copy, n, &wait) == DECODE_OK) {
+		REQUIRE((const void *)wait == copy && n >= sizeof(*wait) && memchr(wait->comm, 0, sizeof(wait->comm)));
+		REQUIRE(wait->key.class < BLAME_COUNT && wait->key.kind < RESOURCE_COUNT &&
+			wait->key.slot < PROCESS_SLOTS);
 	}
 	if (decode_life(copy, n, &life) == DECODE_OK) {
 		REQUIRE((const void *)life == copy && n >= sizeof(*life));

@@ -138,11 +138,24 @@ static bool long_detail_append(const struct account_line *line, struct buf *text
 	return true;
 }
 
-static void account_line_append(const struct account_line *line, unsigned int label_columns,
-				const struct text_style *style, struct buf *out)
+/* Where the thread waited, below the label. */
+static void from_append(const struct account_line *line, unsigned int columns, const struct text_style *style,
+			struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!line->from[0] || line->percent < WHOLE_LEAST_PERCENT)
+		return;
+	text_spaces(&text, columns);
+	text_line(out, style, TEXT_PLAIN, "%s%s", buf_text(&text), line->from);
+}
+
+/* Return: column of the label */
+static unsigned int account_line_append(const struct account_line *line, unsigned int label_columns,
+					const struct text_style *style, struct buf *out)
 {
 	bool has_bar = style->columns >= BAR_STYLE_COLUMNS;
-	unsigned int cells = (line->percent * BAR_COLUMNS + 50) / 100, n, gap;
+	unsigned int cells = (line->percent * BAR_COLUMNS + 50) / 100, n, gap, column;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 	char percent[12] = "<1";
 
@@ -153,17 +166,19 @@ static void account_line_append(const struct account_line *line, unsigned int la
 		(void)buf_append_text(&text, i < (cells ? cells : 1) ? "▇" : " ");
 	(void)buf_printf(&text, "%s%7s  %s", has_bar ? " " : "", units_ns(line->ns, UNITS_TIGHT).text, line->label);
 	n = text_columns(line->label);
+	column = text_columns(buf_text(&text)) - n;
 	if (line->detail[0]) {
 		gap = label_columns > n ? label_columns - n + GAP_WIDE : GAP_WIDE;
 		n = text_columns(buf_text(&text));
 		if (!first_fits(line, style->columns > n ? style->columns - n : 0) &&
 		    long_detail_append(line, &text, style, out))
-			return;
+			return column;
 		text_spaces(&text, gap_fit(line, gap, style->columns > n ? style->columns - n : 0));
 		n = text_columns(buf_text(&text));
 		detail_append(line->detail, style->columns > n ? style->columns - n : 0, &text);
 	}
 	text_line(out, style, TEXT_PLAIN, "%s", buf_text(&text));
+	return column;
 }
 
 int account_append(const Ingero__V1__Account *account, size_t most, const struct text_style *style, struct buf *out)
@@ -177,8 +192,12 @@ int account_append(const Ingero__V1__Account *account, size_t most, const struct
 	text_line(out, style, TEXT_BOLD, "%s", account_title(account).text);
 	for (size_t i = 0; i < view.lines.n; i++)
 		label_columns = MAX(label_columns, text_columns(view.lines.items[i].label));
-	for (size_t i = 0; i < view.lines.n; i++)
-		account_line_append(&view.lines.items[i], MIN(label_columns, LABEL_COLUMNS_MOST), style, out);
+	for (size_t i = 0; i < view.lines.n; i++) {
+		const struct account_line *line = &view.lines.items[i];
+
+		from_append(line, account_line_append(line, MIN(label_columns, LABEL_COLUMNS_MOST), style, out), style,
+			    out);
+	}
 	return 0;
 }
 

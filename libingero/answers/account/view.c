@@ -9,6 +9,7 @@
 #include "base/wait_words.h"
 #include "libingero/answers/account/chain.h"
 #include "libingero/answers/account/group.h"
+#include "libingero/answers/stack/place.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/blame.h"
 #include "libingero/render/units.h"
@@ -31,8 +32,10 @@ struct group {
 	enum cause_group kind;
 	const char *op; /* GROUP_CALL: its operation; NULL: several */
 	uint64_t ns;
-	uint64_t short_ns;	    /* of ns: waits too short to be recorded with what they were for */
-	ARRAY(struct cause) causes; /* those that are known */
+	uint64_t short_ns;	      /* of ns: waits too short to be recorded with what they were for */
+	ARRAY(struct cause) causes;   /* those that are known */
+	const Ingero__V1__Site *from; /* of the part with most time that has one; NULL: not known */
+	uint64_t from_ns;
 };
 
 typedef ARRAY(struct group) group_list;
@@ -185,6 +188,9 @@ struct account_waiting account_waiting_of(const Ingero__V1__Account *account)
 		resource_format(part->resource, &what);
 	if (what.text[0])
 		(void)buf_printf(&text, ": %s", what.text);
+	if (part->from)
+		(void)buf_append_text(&text, ", at ");
+	stack_site_append(part->from, &text);
 	waiting.ns = part->ns;
 	(void)snprintf(waiting.text, sizeof(waiting.text), "%s", buf_text(&text));
 	return waiting;
@@ -237,6 +243,10 @@ static int part_add(group_list *groups, const Ingero__V1__Account *account, cons
 	group->ns += part->ns;
 	if (!part->resource && !part->by)
 		group->short_ns += part->ns;
+	if (part->from && part->ns > group->from_ns) {
+		group->from = part->from;
+		group->from_ns = part->ns;
+	}
 	cause_of(account, part, kind, &cause);
 	return cause_add(group, &cause);
 }
@@ -297,6 +307,17 @@ static void detail_format(struct group *group, char *detail, size_t n)
 	(void)snprintf(detail, n, "%s", buf_text(&text));
 }
 
+static void from_format(const Ingero__V1__Site *from, char *text, size_t n)
+{
+	CLEANUP(buf_done) struct buf place = BUF_INIT;
+
+	if (!from)
+		return;
+	(void)buf_append_text(&place, "at ");
+	stack_site_append(from, &place);
+	(void)snprintf(text, n, "%s", buf_text(&place));
+}
+
 static void line_of_group(struct group *group, struct account_line *line)
 {
 	const char *brief = account_group_words(group->kind)->brief;
@@ -311,6 +332,7 @@ static void line_of_group(struct group *group, struct account_line *line)
 	(void)snprintf(line->label, sizeof(line->label), "%s",
 		       group->op ? group->op : account_group_words(group->kind)->label);
 	detail_format(group, line->detail, sizeof(line->detail));
+	from_format(group->from, line->from, sizeof(line->from));
 	if (group->kind == GROUP_READY && line->is_linked && group->causes.n)
 		(void)snprintf(line->brief, sizeof(line->brief), "%s %s%.*s", brief,
 			       account_group_words(group->kind)->link, (int)strcspn(group->causes.items[0].text, "("),

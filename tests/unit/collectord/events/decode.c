@@ -7,6 +7,40 @@
 #include "base/cleanup.h"
 #include "tests/support/check.h"
 
+static void check_waits(void)
+{
+	static const struct {
+		const char *name;
+		struct wait_record record;
+		bool is_short, is_unterminated;
+		enum decode_result expect;
+	} cases[] = {
+		{ "a wait", { .type = RECORD_WAIT, .key.class = BLAME_LOCK }, .expect = DECODE_OK },
+		{ "the last of everything",
+		  { .type = RECORD_WAIT,
+		    .key = { .class = BLAME_COUNT - 1, .kind = RESOURCE_COUNT - 1, .slot = PROCESS_SLOTS - 1 } },
+		  .expect = DECODE_OK },
+		{ "class", { .type = RECORD_WAIT, .key.class = BLAME_COUNT }, .expect = DECODE_RANGE },
+		{ "kind", { .type = RECORD_WAIT, .key.kind = RESOURCE_COUNT }, .expect = DECODE_RANGE },
+		{ "slot", { .type = RECORD_WAIT, .key.slot = PROCESS_SLOTS }, .expect = DECODE_RANGE },
+		{ "cut short", { .type = RECORD_WAIT }, .is_short = true, .expect = DECODE_SHORT },
+		{ "name without end", { .type = RECORD_WAIT }, .is_unterminated = true, .expect = DECODE_NOT_TEXT },
+		{ "a file", { .type = RECORD_FILE }, .expect = DECODE_UNKNOWN_TYPE },
+		{ "of another ring", { .type = RECORD_STACK }, .expect = DECODE_UNKNOWN_TYPE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wait_record record = cases[i].record;
+		const struct wait_record *got = NULL;
+
+		if (cases[i].is_unterminated)
+			memset(record.comm, 'x', sizeof(record.comm));
+		CHECK_INT_EQ(cases[i].name, decode_wait(&record, sizeof(record) - cases[i].is_short, &got),
+			     cases[i].expect);
+		CHECK(cases[i].name, (got == &record) == (cases[i].expect == DECODE_OK));
+	}
+}
+
 static void check_stacks(void)
 {
 	static const struct {
@@ -214,6 +248,7 @@ int main(void)
 		CHECK_INT_EQ("name without end", decode_life(&record, sizeof(record), &got), DECODE_NOT_TEXT);
 		CHECK_INT_EQ("cut short", decode_life(&life, sizeof(life) - 1, &got), DECODE_SHORT);
 	}
+	check_waits();
 	check_stacks();
 	check_codes();
 	return check_result();

@@ -9,6 +9,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "events/stack.h"
+#include "figures/wait_sites.h"
 #include "procs/program.h"
 #include "tests/support/check.h"
 
@@ -468,8 +470,66 @@ static void waits(size_t c)
 	ARRAY_DONE(&account.parts);
 }
 
+/* Where a thread waited: of the part with that resource, and of the one without any. */
+static void places(void)
+{
+	static const struct program no_program;
+	static const struct wait_key keys[] = {
+		{ .tid = 11, .class = BLAME_LOCK, .kind = RESOURCE_GIL, .resource = 16 },
+		{ .tid = 11, .class = BLAME_SLEEP },
+	};
+	static const struct account_wait waits_of[] = {
+		{ .tid = 11, .class = BLAME_LOCK, .kind = RESOURCE_GIL, .resource = 16, .ns = 5 * MS },
+		{ .tid = 11, .class = BLAME_LOCK, .kind = RESOURCE_FUTEX, .resource = 32, .ns = 2 * MS },
+	};
+	const struct stack_frame frame = {
+		.symbol = "load+0x10", .qualname = "", .file = "train.cc", .module = "", .line = 42
+	};
+	struct account_part parts[] = { { .where = ACCOUNT_BETWEEN, .class = BLAME_LOCK, .ns = 8 * MS },
+					{ .where = ACCOUNT_BETWEEN, .class = BLAME_SLEEP, .ns = 4 * MS } };
+	struct account account = { .tid = 11, .wall_ns = 12 * MS };
+	struct account_process process = { .pid = 11,
+					   .uid = READER,
+					   .name = "python3",
+					   .program = &no_program,
+					   .accounts = &account,
+					   .n_accounts = 1,
+					   .waits = waits_of,
+					   .n_waits = ARRAY_SIZE(waits_of),
+					   .op_name = op_name,
+					   .may_name = may_name };
+	struct wait_sites *sites = wait_sites_new();
+	struct stack *stack = stack_new(READER);
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	Ingero__V1__Account *message;
+
+	CHECK("memory", sites && stack);
+	if (!sites || !stack)
+		return;
+	(void)stack_name(stack, &frame, 1, true, "");
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		(void)ARRAY_PUSH(&account.parts, parts[i]);
+		wait_sites_note(sites, &keys[i], stack, MS);
+	}
+	process.wait_sites = sites;
+	message = account_to_message(&process, &account, &arena);
+	CHECK("message", message && message->n_parts == 4);
+	for (size_t i = 0; message && i < message->n_parts; i++) {
+		const Ingero__V1__AccountPart *part = message->parts[i];
+		bool is_known = strcmp(part->class_, "sleep") == 0 ||
+				(part->resource && strcmp(part->resource->kind, "gil") == 0);
+
+		CHECK_STR_EQ(part->class_, part->from ? part->from->func : "", is_known ? "load" : "");
+		CHECK_INT_EQ(part->class_, part->from ? part->from->line : 0, is_known ? 42 : 0);
+	}
+	ARRAY_DONE(&account.parts);
+	wait_sites_free(sites);
+	(void)stack_unref(stack);
+}
+
 int main(void)
 {
+	places();
 	for (size_t c = 0; c < ARRAY_SIZE(waiting); c++)
 		waits(c);
 	for (size_t c = 0; c < ARRAY_SIZE(cases); c++)

@@ -135,7 +135,6 @@ static void again_check(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {
 		struct stack_record record = { .tgid = (uint32_t)getpid(), .id = 1 };
-		const struct call_record call = { .tgid = record.tgid, .stack = 1 };
 		struct process_maps *maps = NULL;
 		struct process_stacks *p;
 		struct stack *first, *again, *found;
@@ -146,10 +145,49 @@ static void again_check(void)
 			CHECK_INT_EQ(firsts[i].name, stack_name(first, NULL, 0, firsts[i].is_complete, ""), 0);
 		again = process_stacks_note(p, &record, &maps);
 		CHECK_INT_EQ(firsts[i].name, again != NULL, firsts[i].is_new);
-		found = process_stacks_find(p, &call);
+		found = process_stacks_find(p, &record.header, record.id);
 		CHECK(firsts[i].name, found == (again ? again : first) && (!again || again != first));
 		(void)stack_unref(found);
 		(void)stack_unref(first);
+		process_stacks_free(p);
+	}
+}
+
+#define COPIES 100
+
+/* That of a call is asked for once, that of a wait again and again, or never: the last ones are kept. */
+static void copies_check(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t bits;
+		bool is_again;	/* found a second time */
+		size_t n_first; /* of so many the first ones are gone */
+	} kinds[] = {
+		{ "copies of calls", STACK_ID_ONCE, false, 0 },
+		{ "copies of waits", STACK_ID_ONCE | STACK_ID_WAIT, true, COPIES - 64 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct stack_record record = { .tgid = (uint32_t)getpid() };
+		struct process_stacks *p;
+
+		CHECK_INT_EQ(kinds[i].name, process_stacks_new(NULL, NULL, &p), 0);
+		for (uint64_t n = 0; n < COPIES; n++) {
+			struct process_maps *maps = NULL;
+
+			record.id = kinds[i].bits | n;
+			CHECK(kinds[i].name, process_stacks_note(p, &record, &maps) != NULL);
+		}
+		for (uint64_t n = 0; n < COPIES; n++) {
+			struct stack *first = process_stacks_find(p, &record.header, kinds[i].bits | n);
+			struct stack *again = process_stacks_find(p, &record.header, kinds[i].bits | n);
+
+			CHECK_INT_EQ(kinds[i].name, first != NULL, n >= kinds[i].n_first);
+			CHECK_INT_EQ(kinds[i].name, again != NULL, kinds[i].is_again && n >= kinds[i].n_first);
+			(void)stack_unref(first);
+			(void)stack_unref(again);
+		}
 		process_stacks_free(p);
 	}
 }
@@ -181,6 +219,7 @@ static void step_take(struct process_stacks *p, uint32_t tgid, enum step step, u
 int main(void)
 {
 	again_check();
+	copies_check();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct process_stacks *p;
 		uint32_t tgid = cases[i].runs ? (uint32_t)getpid() : gone_process();
@@ -190,8 +229,8 @@ int main(void)
 		for (size_t k = 0; k < ARRAY_SIZE(cases[i].steps); k++)
 			step_take(p, tgid, cases[i].steps[k], &now_ns);
 		for (uint32_t gen = 0; gen < EXEC_GENS; gen++) {
-			const struct call_record call = { .tgid = tgid, .exec_gen = gen, .stack = 1 };
-			struct stack *stack = process_stacks_find(p, &call);
+			const struct record_header of = { .tgid = tgid, .exec_gen = gen };
+			struct stack *stack = process_stacks_find(p, &of, 1);
 
 			CHECK_INT_EQ(cases[i].name, stack != NULL, cases[i].is_known[gen]);
 			(void)stack_unref(stack);

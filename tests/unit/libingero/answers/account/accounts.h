@@ -20,6 +20,7 @@ struct part_row {
 	uint32_t by_pid, by_tid, by_uid;
 	const char *by;	    /* NULL: not known */
 	const char *device; /* of the resource; NULL: not known */
+	uint32_t line;	    /* of /src/train.py, in load; 0: not known */
 	struct hop_row {
 		const char *class; /* NULL: not known */
 		uint64_t ns;
@@ -37,6 +38,7 @@ struct account_made {
 		Ingero__V1__AccountPart part;
 		Ingero__V1__Resource resource;
 		Ingero__V1__Waker waker;
+		Ingero__V1__Site from;
 		struct chain_made {
 			Ingero__V1__Hop hops[4], *list[4];
 			Ingero__V1__Resource resources[4];
@@ -99,6 +101,13 @@ static inline Ingero__V1__AccountPart *part_make(struct part_made *made, const s
 		part->by->tid = row->by_tid;
 		part->by->uid = row->by_uid;
 		part->by->comm = figures_text(row->by);
+	}
+	if (row->line) {
+		part->from = &made->from;
+		*part->from = (Ingero__V1__Site)INGERO__V1__SITE__INIT;
+		part->from->file = figures_text("/src/train.py");
+		part->from->func = figures_text("load");
+		part->from->line = row->line;
 	}
 	chain_make(row->chain, &made->chain, part);
 	return part;

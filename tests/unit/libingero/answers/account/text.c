@@ -243,6 +243,12 @@ static const struct {
 	  .text = "waits for a pipe: from python (4720) ← another user's process 60 %" },
 	{ .row = { .where = "between", .class = "block_io", .ns = 1, .kind = "inode", .name = "data_0.bin" },
 	  .text = "waits for a disk: data_0.bin" },
+	{ .row = { FROM_PYTHON, .line = 42, .chain = { { "on_cpu", 99, NULL, NULL, 4720, 4720 } } },
+	  .text = "waits for a pipe: from python (4720) ← computes, at train.py:42 in load" },
+	{ .row = { .where = "between", .class = "lock", .ns = 1, .kind = "gil", .name = "", .line = 42 },
+	  .text = "waits for the GIL: at train.py:42 in load" },
+	{ .row = { .where = "between", .class = "sleep", .ns = 1, .line = 42 },
+	  .text = "sleeping: the program asked to, at train.py:42 in load" },
 	{ .row = { .where = "between", .class = "block_io", .ns = 1, .kind = "device", .name = "8:1" },
 	  .text = "waits for a disk: 8:1" },
 	{ .row = { .where = "between", .class = "block_io", .ns = 1, .kind = "device", .name = "sda", .device = "sda" },
@@ -390,7 +396,8 @@ static void words(void)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
 		Ingero__V1__Program program = INGERO__V1__PROGRAM__INIT;
-		char text[384] = "";
+		const struct account_line *line;
+		char text[512] = "";
 
 		(void)account_make(&made, &lines[i].row, 1);
 		program.script = figures_text(lines[i].script);
@@ -399,9 +406,10 @@ static void words(void)
 		if (lines[i].script)
 			made.account.program = &program;
 		CHECK_INT_EQ(lines[i].text, account_view_build(&made.account, ACCOUNT_LINES_MOST, &view), 0);
+		line = view.lines.items;
 		if (view.lines.n == 1)
-			(void)snprintf(text, sizeof(text), "%s: %s", view.lines.items[0].label,
-				       view.lines.items[0].detail);
+			(void)snprintf(text, sizeof(text), "%s: %s%s%s", line->label, line->detail,
+				       line->detail[0] && line->from[0] ? ", " : "", line->from);
 		CHECK_STR_EQ(lines[i].text, text, lines[i].text);
 	}
 }

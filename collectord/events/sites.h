@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The stacks whose calls lost most, as one detector values calls: the place in the program that a finding names. */
+/* The stacks of calls or waits that lost most: the place in the program that a finding names. */
 #pragma once
 
 #include <stddef.h>
@@ -20,7 +20,8 @@ struct sites {
 	size_t n;
 };
 
-/** sites_note() - a call with this stack lost so much. Without room the one with least makes place, and leaves its sum
+/** sites_note() - a call or wait with this stack lost so much. Without room the one with least makes place, and leaves
+ * its sum
  */
 void sites_note(struct sites *sites, struct stack *stack, uint64_t ns);
 /**
@@ -28,4 +29,5 @@ void sites_note(struct sites *sites, struct stack *stack, uint64_t ns);
  * Return: borrowed until the next call of sites_note() or sites_done(); NULL: not known
  */
 const struct stack_frame *sites_most(const struct sites *sites);
+/** sites_done() - release all: it is empty, and may be used again */
 void sites_done(struct sites *sites);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "detect/sites.h"
+#include "events/sites.h"
 
 #include <stdbool.h>
 #include <string.h>
