@@ -139,8 +139,8 @@ static bool long_detail_append(const struct account_line *line, struct buf *text
 }
 
 /* Where the thread waited, below the label. */
-static void from_append(const struct account_line *line, unsigned int columns, const struct text_style *style,
-			struct buf *out)
+static void line_from_append(const struct account_line *line, unsigned int columns, const struct text_style *style,
+			     struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
@@ -195,8 +195,8 @@ int account_append(const Ingero__V1__Account *account, size_t most, const struct
 	for (size_t i = 0; i < view.lines.n; i++) {
 		const struct account_line *line = &view.lines.items[i];
 
-		from_append(line, account_line_append(line, MIN(label_columns, LABEL_COLUMNS_MOST), style, out), style,
-			    out);
+		line_from_append(line, account_line_append(line, MIN(label_columns, LABEL_COLUMNS_MOST), style, out),
+				 style, out);
 	}
 	return 0;
 }
