@@ -26,7 +26,7 @@ import stacks_of  # noqa: E402
 WORKLOADS = HERE.parent / "workloads"
 QUIET = {"INGERO_STANDIN_QUIET": "1"}
 LIMIT_S = 300
-LEAST = 0.99  # of all stacks from program start, complete
+LEAST = float(os.environ.get("INGERO_STACKS_LEAST", "0.99"))  # of all stacks from program start, complete
 LEAST_LATER = 0.999  # of those 50 ms after the first call
 LATER_NS = 50 * 10**6
 FOREVER, ATTACHED_CALLS = 1000000, 3000
@@ -119,7 +119,7 @@ class Run:
         calls, events = self.calls(), trace.events
         if not pids:  # the program knows its own numbers only
             calls, events = ([{**row, "pid": 0} for row in rows] for rows in (calls, events))
-        judge = stacks_of.Judge(has_names)
+        judge = stacks_of.Judge(has_names, trace.summary.get("lost", {}).get("stacks", 0))
         judge.compare(calls, events)
         judge.report(self.check, self.name, least)
         return judge
