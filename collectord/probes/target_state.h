@@ -33,6 +33,7 @@ struct scan {
 	struct target_load load; /* load that caused the scan; time_ns 0: none, or the process is held */
 	uint64_t started_ns;
 	bool is_told;	/* `done` was called */
+	bool has_unread; /* a Python interpreter was found that is not understood */
 	bool is_judged; /* the loaded file was found: whether it was late is decided */
 	size_t i_next;	/* index of the next candidate to examine */
 	struct target_candidates candidates;

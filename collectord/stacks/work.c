@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stacks/work.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,13 +247,15 @@ static const char *end_why(enum stack_end end, bool is_python)
 /* Whether code of a Python interpreter is among the native frames, by the name of its file. */
 static bool is_in_interpreter(const struct work *work)
 {
-	static const char program[] = "python3", library[] = "libpython3";
+	static const char program[] = "python", library[] = "libpython";
 
 	for (size_t i = 0; i < work->record->n_native; i++) {
 		const struct process_map *map = process_maps_find(work->maps, work->record->native[i].ip - 1);
 		const char *name = map && map->file ? name_of_path(map->file->path) : "";
 
-		if (strncmp(name, program, sizeof(program) - 1) == 0 || strncmp(name, library, sizeof(library) - 1) == 0)
+		if (strncmp(name, library, sizeof(library) - 1) == 0)
+			return true;
+		if (strncmp(name, program, sizeof(program) - 1) == 0 && isdigit((unsigned char)name[sizeof(program) - 1]))
 			return true;
 	}
 	return false;

@@ -4,7 +4,7 @@
 stacks.py BUILD CASE [VERSION]: stacks of recorded calls are those that the program itself noted, frame by frame with names and lines, native
 and Python; what is missing is said to be missing, and no frame is wrong.
 
-The programs note their stacks beside each call (tests/workloads/callers.h, callers.py). VERSION: of Python, '3.11', or 'system'. Needs root
+The programs note their stacks beside each call (tests/workloads/callers.h, callers.py). VERSION: of Python, '3.11', 'system', or a path. Needs root
 (or it is skipped).
 """
 import collections
@@ -35,7 +35,9 @@ LIES = ("lie_none", "lie_odd", "lie_kernel", "lie_unmapped", "lie_cycle", "claim
 
 
 def interpreters(version):
-    """(name, path) of the interpreters of a version: '3.11' of a shared library, 'system' the machine's own; None: all."""
+    """(name, path) of the interpreters of a version: '3.11' of a shared library, 'system' the machine's own, or a path; None: all."""
+    if version and version.startswith("/"):
+        return [(version, version)]
     found = list(gil_waits.interpreters())
     if version == "system":
         found = [(name, path) for name, path in found if path == "/usr/bin/python3"]
@@ -238,6 +240,41 @@ def case_reuse(check, programs, _):
             calls = run.calls()
             run.judge(trace)
             check(f"{name}: many functions", len({tuple(call["python"][0]) + tuple(call["python"][1]) for call in calls}) > 100)
+
+
+# For any Python 3: calls from functions of Python, after other libraries were loaded.
+UNREAD = """
+import ctypes, sys
+others = [ctypes.CDLL(path) for path in sys.argv[2:]]
+malloc = ctypes.CDLL(sys.argv[1] + "/libcudart.so.12").cudaMalloc
+malloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+def called(number):
+    malloc(ctypes.byref(ctypes.c_void_p()), 65536 + number)
+for number in range(50):
+    called(number)
+"""
+
+
+def case_unread(check, programs, _):
+    """
+    Interpreters whose frames cannot be read, also inside of a program with another name, or beside one that is read: no stack is said to be
+    complete.
+    """
+    libraries = os.path.dirname(programs.library("libcuda.so.1"))
+    with tempfile.TemporaryDirectory(prefix="ingero-unread-") as directory:
+        other = os.path.join(directory, "libother.so")
+        subprocess.run(["cc", "-x", "c", "-", "-shared", "-o", other], input="int PyEval_EvalCode(void) { return 0; }", text=True, check=True)
+        found = [*gil_waits.interpreters_old(), *gil_waits.interpreters_linked(directory, of=gil_waits.interpreters_old(), program="embedder")]
+        found = [(name, python, ()) for name, python in found] + [("3 beside another", interpreters("system")[0][1], (other,))]
+        for name, python, others in found:
+            with Run(programs, check, name) as run:
+                trace = run.under([python, "-c", UNREAD, libraries, *others])
+                stacks = [event for event in trace.events if event["source"] in ("cuda", "driver")]
+                whys = collections.Counter(event.get("stack_why") for event in stacks)
+                check(f"{name}: there are calls", len(stacks) >= 50, len(stacks))
+                check(f"{name}: none is complete", not any(event.get("stack_complete") for event in stacks), whys)
+                check(f"{name}: the reason", whys["this build of Python is not known"] >= LEAST * len(stacks), whys)
+                check(f"{name}: no frame of Python", not any(map(stacks_of.python_of, stacks)))
 
 
 def case_attach(check, programs, _):
