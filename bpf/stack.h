@@ -109,6 +109,7 @@ static __always_inline struct stack_maps *stack_maps_of(struct thread_state *t, 
 /* What a walk needs of the record, and all that is needed to compare it. */
 static __always_inline void stack_begin(struct stack_scratch *s, struct thread_state *t, struct task_struct *task)
 {
+	struct uprobe_task *utask = task->utask;
 	struct stack_record *r = &s->record;
 	struct stack_walk *w = &s->walk;
 	__u64 n_most;
@@ -121,7 +122,7 @@ static __always_inline void stack_begin(struct stack_scratch *s, struct thread_s
 	r->exec_vm = task->mm ? task->mm->exec_vm : 0;
 	w->n_filled = 0;
 	w->pass = READ_ONCE(unwind_pass);
-	w->trampoline = trampoline_address(task);
+	w->trampoline = utask && utask->return_instances ? trampoline_address(task) : 0;
 	w->top = is_home(t, r->sp) ? t->home_high : stack_top(t, r->sp);
 	n_most = ((w->top + UNWIND_PAGE - 1) >> UNWIND_PAGE_SHIFT << UNWIND_PAGE_SHIFT) - r->sp;
 	w->n_most = w->top && n_most < STACK_COPY_MAX ? n_most : STACK_COPY_MAX;
