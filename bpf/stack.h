@@ -221,7 +221,7 @@ static __always_inline __u64 stack_number(const struct stack_scratch *s)
 
 	id = stack_hash(id, s->python_hash);
 	id = stack_hash(id, (__u64)r->tgid << 32 | r->exec_gen);
-	id = stack_hash(id, (__u64)s->python_generation << 16 | r->native_end << 8 | r->python_end);
+	id = stack_hash(id, (__u64)r->native_end << 8 | r->python_end);
 	id &= STACK_ID_ONCE - 1;
 	return id ? id : 1;
 }
@@ -236,6 +236,7 @@ VERIFIED_ALONE __u64 stack_once(struct stack_scratch *s)
 		mappings_send(s);
 	stack_copy(s);
 	stack_traps(s);
+	python_runs(s);
 	(void)python_codes_send(s);
 	return stack_send(s) ? 0 : s->record.id;
 }
@@ -250,6 +251,7 @@ VERIFIED_ALONE __u64 stack_first(struct stack_scratch *s)
 	if (!s)
 		return 0;
 	s->record.id = stack_number(s);
+	python_runs(s);
 	r = python_codes_send(s);
 	if (stack_send(s))
 		return 0;

@@ -51,8 +51,8 @@ struct stack_memo {
 
 struct stack_scratch {
 	__u32 is_taken;
-	__u32 python_generation; /* set by python_walk(), as the next: differs after code objects were replaced */
-	__u64 python_hash;	 /* of all code objects and instructions: stack_hash() */
+	__u32 pad;
+	__u64 python_hash; /* of all code objects and instructions, set by python_walk() */
 	/* What every step uses is near: a farther member takes an instruction more. */
 	struct stack_walk walk;
 	struct stack_memo memo;
