@@ -109,6 +109,7 @@ static __always_inline struct stack_maps *stack_maps_of(struct thread_state *t, 
 /* What a walk needs of the record, and all that is needed to compare it. */
 static __always_inline void stack_begin(struct stack_scratch *s, struct thread_state *t, struct task_struct *task)
 {
+	struct uprobe_task *utask = task->utask;
 	struct stack_record *r = &s->record;
 	struct stack_walk *w = &s->walk;
 	__u64 n_most;
@@ -121,7 +122,7 @@ static __always_inline void stack_begin(struct stack_scratch *s, struct thread_s
 	r->exec_vm = task->mm ? task->mm->exec_vm : 0;
 	w->n_filled = 0;
 	w->pass = READ_ONCE(unwind_pass);
-	w->trampoline = trampoline_address(task);
+	w->trampoline = utask && utask->return_instances ? trampoline_address(task) : 0;
 	w->top = is_home(t, r->sp) ? t->home_high : stack_top(t, r->sp);
 	n_most = ((w->top + UNWIND_PAGE - 1) >> UNWIND_PAGE_SHIFT << UNWIND_PAGE_SHIFT) - r->sp;
 	w->n_most = w->top && n_most < STACK_COPY_MAX ? n_most : STACK_COPY_MAX;
@@ -220,7 +221,7 @@ static __always_inline __u64 stack_number(const struct stack_scratch *s)
 
 	id = stack_hash(id, s->python_hash);
 	id = stack_hash(id, (__u64)r->tgid << 32 | r->exec_gen);
-	id = stack_hash(id, (__u64)s->python_generation << 16 | r->native_end << 8 | r->python_end);
+	id = stack_hash(id, (__u64)r->native_end << 8 | r->python_end);
 	id &= STACK_ID_ONCE - 1;
 	return id ? id : 1;
 }
@@ -235,6 +236,7 @@ VERIFIED_ALONE __u64 stack_once(struct stack_scratch *s)
 		mappings_send(s);
 	stack_copy(s);
 	stack_traps(s);
+	python_runs(s);
 	(void)python_codes_send(s);
 	return stack_send(s) ? 0 : s->record.id;
 }
@@ -249,6 +251,7 @@ VERIFIED_ALONE __u64 stack_first(struct stack_scratch *s)
 	if (!s)
 		return 0;
 	s->record.id = stack_number(s);
+	python_runs(s);
 	r = python_codes_send(s);
 	if (stack_send(s))
 		return 0;

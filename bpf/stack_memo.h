@@ -30,7 +30,7 @@ struct memo_entry {
 	__u32 end;
 	__u32 n; /* words; a multiple of MEMO_GROUP */
 	__u32 n_bytes;
-	__u32 pad;
+	__u32 differed; /* index of the group that differed last: compared first, since it likely differs again */
 	__u64 words[MEMO_WORDS];
 	__u16 at[MEMO_WORDS]; /* bytes from the stack pointer */
 };
@@ -90,20 +90,34 @@ static __always_inline void memo_note_frame_pointer(struct stack_memo *m, __u64 
 
 /* ---- use ---- */
 
-/* Whether all words are as they were. */
-VERIFIED_ALONE int memo_compare(struct stack_scratch *s, const struct memo_entry *e)
+/* Bits that differ in a group of words. @i: its first one */
+static __always_inline __u64 memo_group(const struct stack_scratch *s, const struct memo_entry *e, __u32 i)
 {
 	__u64 differs = 0;
+	__u32 k;
+
+	_Pragma("clang loop unroll(full)") for (k = 0; k < MEMO_GROUP; k++) differs |=
+		e->words[i + k] ^ *stack_word_at(s, e->at[i + k]);
+	return differs;
+}
+
+/* Whether all words are as they were. */
+VERIFIED_ALONE int memo_compare(struct stack_scratch *s, struct memo_entry *e)
+{
 	__u32 i, n;
 
 	if (!s || !e)
 		return 0;
 	n = e->n;
+	i = e->differed;
+	keep(i);
+	if (i < n && i <= MEMO_WORDS - MEMO_GROUP && memo_group(s, e, i))
+		return 0;
 	for (i = 0; i < MEMO_WORDS && i < n; i += MEMO_GROUP) {
-		_Pragma("clang loop unroll(full)") for (__u32 k = 0; k < MEMO_GROUP; k++) differs |=
-			e->words[i + k] ^ *stack_word_at(s, e->at[i + k]);
-		if (differs)
+		if (memo_group(s, e, i)) {
+			e->differed = i;
 			return 0;
+		}
 	}
 	return 1;
 }
@@ -148,11 +162,16 @@ VERIFIED_ALONE int memo_find(struct stack_scratch *s)
 /* Writes what the walk has noted. */
 VERIFIED_ALONE int memo_write(struct stack_scratch *s, struct memo_entry *e)
 {
+	__u32 i, n;
+
 	if (!s || !e)
 		return 0;
-	__builtin_memcpy(e->words, s->memo.words, sizeof(e->words) / 2);
-	__builtin_memcpy(&e->words[MEMO_WORDS / 2], &s->memo.words[MEMO_WORDS / 2], sizeof(e->words) / 2);
-	__builtin_memcpy(e->at, s->memo.at, sizeof(e->at));
+	n = s->memo.n;
+	for (i = 0; i < MEMO_WORDS && i < n; i += MEMO_GROUP) {
+		__builtin_memcpy(&e->words[i], &s->memo.words[i], MEMO_GROUP * sizeof(e->words[0]));
+		__builtin_memcpy(&e->at[i], &s->memo.at[i], MEMO_GROUP * sizeof(e->at[0]));
+	}
+	e->differed = 0;
 	e->n = s->memo.n;
 	e->n_bytes = s->memo.end + sizeof(__u64);
 	e->tag = s->record.tag;

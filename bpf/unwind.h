@@ -236,7 +236,7 @@ static __always_inline int frame_leave(struct stack_scratch *s, const struct sta
 	if (rule == RULE_UNKNOWN)
 		return STACK_END_RULE;
 	if (UNWIND_RULE_SLOT(rule) == UNWIND_SLOT_ESCAPE)
-		return frame_escape(s, rule);
+		return rule == UNWIND_ESCAPE(UNWIND_STOP, 0) ? STACK_END_COMPLETE : frame_escape(s, rule);
 	return unwind_plain(s, rule, &s->walk.at);
 }
 
@@ -294,7 +294,10 @@ static __always_inline void walk_begin(struct stack_scratch *s)
 	s->walk.pass_bits = s->walk.pass / 2 & ((1u << RULE_PASS_BITS) - 1);
 	s->walk.n = STACK_NATIVE_FIRST;
 	s->walk.hash = 0;
-	s->walk.mapping_bytes = 0;
+	/* The first mapping is often the last one of the walk before. */
+	if (s->walk.mapping_tag != s->record.tag)
+		s->walk.mapping_bytes = 0;
+	s->walk.mapping_tag = s->record.tag;
 	s->walk.has_frame_pointers = 0;
 	memo_begin(&s->memo);
 }
