@@ -18,7 +18,7 @@ import stacks_torch
 
 MEASURES = ("bpf", "collectord")
 
-SECONDS, PIECES = 60, 3
+SECONDS, PIECES = 30, 2
 HITS_LEAST, CHECKED_LEAST = 0.95, 10**7
 COUNTERS = "counters"  # map whose last entries are these
 CHECKS = ("hits", "misses", "wrong")
@@ -57,12 +57,9 @@ def measure(bench):
         bench.row("stacks checked", 0, "stacks", note="not a build with INGERO_CHECK_STACKS=ON")
         return
     bench.seconds = bench.seconds or SECONDS
-    jobs = {}
-    for name, set_up, arguments in stacks_torch.LOOPS:
-        if bench.only.search(name) and set_ups.find(set_up):
-            loop = stacks_torch.Loop(bench, set_up, *arguments)
-            jobs.update((f"{name}: piece {i + 1}", lambda lane, loop=loop: piece(loop)) for i in range(PIECES))
-    results = bench.results(jobs, 1)
+    loops = {name: stacks_torch.Loop(bench, set_up, *arguments)
+             for name, set_up, arguments in stacks_torch.LOOPS if bench.only.search(name) and set_ups.find(set_up)}
+    results = bench.results({f"{name}: piece {i + 1}": lambda lane, loop=loop: piece(loop) for i in range(PIECES) for name, loop in loops.items()}, 1)
     for name, _, _ in [*stacks_torch.LOOPS, ("", "", "")]:
         pieces = [result for job, result in results.items() if job.startswith(name)]
         if not pieces:
