@@ -53,6 +53,7 @@ struct ring {
 	uint64_t n_refused;
 	uint32_t calls_left; /* records that this turn may still take */
 	uint32_t lives_left; /* the same, of life */
+	uint32_t n_copies; /* stacks with a copy in this turn: they go on when the loop has read the parser's answers */
 	uint32_t period_ms;
 	int n_handles; /* open loop handles: closing the last frees */
 };
@@ -80,6 +81,7 @@ static int stacks_sample(void *data, const void *record, size_t n)
 	const struct mappings_record *mappings;
 
 	if (decode_stack(record, n, &stack) == DECODE_OK) {
+		ring->n_copies += stack->n_memory != 0;
 		if (ring->sinks.on_stack)
 			ring->sinks.on_stack(stack, n, ring->data);
 	} else if (decode_code(record, n, &code) == DECODE_OK) {
@@ -117,7 +119,7 @@ static void fetched(struct ring *ring, uint64_t calls_before)
 {
 	uint64_t bytes = ring_map_taken(ring->calls) - calls_before;
 
-	period_set(ring, ring->calls_left == 0					       ? 1
+	period_set(ring, ring->calls_left == 0 || ring->n_copies		       ? 1
 			 : (double)bytes > DRAIN_FAST_RATIO * (double)ring->ring_bytes ? DRAIN_FAST_MS
 										       : DRAIN_SLOW_MS);
 	ring->sinks.on_drained(ring->data);
@@ -130,9 +132,11 @@ static void turn(struct ring *ring)
 	ring->lives_left = TURN_LIVES;
 	(void)ring_map_consume(ring->life, life_sample, ring);
 	ring->calls_left = TURN_CALLS;
+	ring->n_copies = 0;
 	do {
-		ring_drain_stacks(ring);
-	} while (ring_map_consume(ring->calls, calls_sample, ring) > 0); /* those that came meanwhile, too */
+		ring_drain_stacks(
+			ring); /* with the calls that came meanwhile, as long as no other work is waited for */
+	} while (ring_map_consume(ring->calls, calls_sample, ring) > 0 && !ring->n_copies);
 	fetched(ring, before);
 }
 

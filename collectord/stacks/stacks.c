@@ -18,6 +18,7 @@
 #include "stacks/stack_file.h"
 #include "stacks/work.h"
 
+#define LOOKS_AHEAD 32		   /* stacks that come in one turn of the loop: more of them point to the same code */
 #define WORK_BYTES_MAX (64u << 20) /* of records on their way; beyond, a stack is named with what is known at once */
 #define LOOK_MS 100		   /* how often stacks that wait too long are looked for */
 #define SECOND_LOOKS 10
@@ -32,6 +33,7 @@ struct stacks {
 	struct work *works; /* newest first */
 	struct work *done;  /* ready, to be told */
 	size_t n_works, n_bytes;
+	size_t n_ahead;	       /* stacks that came since the last turn of the loop */
 	uv_timer_t kick_timer; /* what is known now lets some works go on */
 	uv_timer_t look_timer;
 	uint32_t n_looks;
@@ -86,8 +88,13 @@ static void done_tell(struct stacks *s)
 
 static void works_advance(struct stacks *s)
 {
+	s->n_ahead = 0;
 	for (struct work **at = &s->works; *at;) {
-		if (work_advance(*at))
+		size_t n_bytes = (*at)->n_bytes;
+		bool is_done = work_advance(*at);
+
+		s->n_bytes -= n_bytes - (*at)->n_bytes;
+		if (is_done)
 			work_settle(s, at);
 		else
 			at = &(*at)->next;
@@ -143,7 +150,7 @@ void stacks_take(struct stacks *s, const struct stack_record *record)
 
 	if (!stack)
 		return;
-	work = work_new(record, stack, maps, s->codes);
+	work = work_new(record, stack, maps, s->codes, record->n_memory && s->n_ahead++ < LOOKS_AHEAD);
 	process_maps_unref(maps);
 	if (!work) {
 		(void)stack_name(stack, NULL, 0, false, "memory was short when it was read");

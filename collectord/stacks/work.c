@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "clock.h"
 #include "stacks/codes.h"
-#include "stacks/copy.h"
 #include "stacks/merge.h"
 #include "stacks/names.h"
 #include "stacks/process_maps.h"
@@ -35,7 +34,7 @@ static void cycle_cut(struct stack_record *r)
 }
 
 struct work *work_new(const struct stack_record *record, struct stack *stack, struct process_maps *maps,
-		      struct codes *codes)
+		      struct codes *codes, bool looks_ahead)
 {
 	size_t n_bytes = sizeof(*record) + record->n_memory;
 	struct work *work = calloc(1, sizeof(*work));
@@ -56,7 +55,7 @@ struct work *work_new(const struct stack_record *record, struct stack *stack, st
 	for (size_t i = 0; i < work->record->n_python; i++)
 		if (record->python[i].code)
 			work->codes[i] = codes_find(codes, record->tgid, record->exec_gen, record->python[i].code);
-	if (record->n_memory && work->maps)
+	if (looks_ahead && record->n_memory && work->maps)
 		copy_want_all(work->record, work->maps);
 	return work;
 }
@@ -112,15 +111,27 @@ static bool names_are_known(const struct work *work)
 	return true;
 }
 
+static void copy_give_back(struct work *work)
+{
+	struct stack_record *smaller = realloc(work->record, sizeof(*smaller));
+
+	if (!smaller)
+		return;
+	work->n_bytes -= smaller->n_memory;
+	smaller->n_memory = 0;
+	work->record = smaller;
+}
+
 bool work_advance(struct work *work)
 {
 	if (work->state == WORK_UNWINDS) {
-		if (work->maps && work->record->n_memory && !copy_unwind(work->record, work->maps))
+		if (work->maps && work->record->n_memory && !copy_unwind(work->record, work->maps, &work->wait))
 			return false;
 		if (work->maps) {
 			interrupted_note(work);
 			names_want(work);
 		}
+		copy_give_back(work);
 		work->state = WORK_NAMES;
 	}
 	if (work->state == WORK_NAMES && names_are_known(work))

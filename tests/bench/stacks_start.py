@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How soon stacks are complete in a program that makes calls all the time when a trace comes: C, Python, and real PyTorch."""
+import contextlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,6 +11,7 @@ import time
 
 import ingero
 import kept
+import programs
 import set_ups
 import torch
 
@@ -38,7 +41,7 @@ def commands(bench):
 
 def once(bench, command, environment):
     """(milliseconds from the first call to the first complete stack, calls before it, the share of complete ones after it)"""
-    with tempfile.TemporaryDirectory(prefix="ingero-") as directory:
+    with tempfile.TemporaryDirectory(prefix="ingero-") as directory, contextlib.ExitStack() as stack:
         books = os.path.join(directory, "books")
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               env={**os.environ, **environment, "INGERO_STANDIN_BOOKS": books}) as process:
@@ -46,6 +49,7 @@ def once(bench, command, environment):
                 ingero.wait_for(lambda: list(pathlib.Path(directory).glob("books.*")), "the program's first call")
                 time.sleep(0.5)  # it is in its loop
                 tracing = ingero.Tracing(bench.programs, "--record", "all", "--stack=all", "--pid", str(process.pid))
+                stack.callback(programs.kill, tracing.process, signal.SIGINT)
                 ingero.wait_for(lambda: any(line["type"] == "event" for line in tracing.lines()), "the first call")
                 time.sleep(TRACED_S)
                 trace = tracing.stop(300)
