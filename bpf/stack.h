@@ -96,12 +96,14 @@ VERIFIED_ALONE int stack_maps_prove(struct stack_maps *maps, __u32 tgid)
 }
 
 /* The mappings of the process, if those that the daemon knows are those of now. */
-static __always_inline struct stack_maps *stack_maps_of(struct thread_state *t, const struct stack_record *r)
+static __always_inline struct stack_maps *stack_maps_of(struct thread_state *t, const struct stack_scratch *s)
 {
 	__u32 tgid = t->tgid; /* on the stack: Linux 6.1 takes a key from nowhere else */
 	struct stack_maps *maps = bpf_map_lookup_elem(&stack_maps, &tgid);
 
-	if (!maps || maps->exec_gen != r->exec_gen || maps->exec_vm != r->exec_vm)
+	if (!maps || !maps->tag || maps->exec_gen != s->record.exec_gen || maps->exec_vm != s->record.exec_vm)
+		return NULL;
+	if (maps->changes != s->walk.changes && !mappings_hold(maps, s->walk.changes))
 		return NULL;
 	return maps->is_proved || stack_maps_prove(maps, tgid) ? maps : NULL;
 }
@@ -119,6 +121,7 @@ static __always_inline void stack_begin(struct stack_scratch *s, struct thread_s
 	r->exec_gen = t->exec_gen;
 	r->slot = t->slot;
 	r->exec_vm = task->mm ? task->mm->exec_vm : 0;
+	w->changes = mappings_changes(task->mm);
 	w->n_filled = 0;
 	w->pass = READ_ONCE(unwind_pass);
 	w->trampoline = trampoline_address(task);
@@ -219,6 +222,8 @@ static __always_inline __u64 stack_number(const struct stack_scratch *s)
 	__u64 id = stack_hash(s->walk.hash, r->native[0].ip);
 
 	id = stack_hash(id, s->python_hash);
+	if (!ABI_HAS_RULES) /* mappings were not looked up */
+		id = stack_hash(id, r->tag);
 	id = stack_hash(id, (__u64)r->tgid << 32 | r->exec_gen);
 	id = stack_hash(id, (__u64)s->python_generation << 16 | r->native_end << 8 | r->python_end);
 	id &= STACK_ID_ONCE - 1;
@@ -327,8 +332,9 @@ VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u32 index, __u64 ip, _
 	s->record.native[0].ip = t->frames[index].ip;
 	s->record.native[0].cfa = sp;
 	stack_begin(s, t, task);
-	maps = stack_maps_of(t, &s->record);
+	maps = stack_maps_of(t, s);
 	s->record.tag = maps ? READ_ONCE(maps->tag) : 0;
+	s->record.mappings = maps ? maps->all : 0;
 	id = stack_make(s, maps);
 	if (!id) {
 		stack_fill_header(&s->record, t);

@@ -374,6 +374,31 @@ static void check_changes(const char *library)
 	row_run(&reset, WALKED);
 }
 
+/* One file is mapped over another without the dynamic loader. @lists: whether the kernel can list mappings */
+static void check_mapped(const char *library, bool lists)
+{
+	static const struct row same = { "other mappings have changed", .deep = deep_omit, .n = 7 };
+	static const struct row over = { "a file was mapped over another", .deep = deep_omit, .n = 8 };
+	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE), before = seen.n_mappings;
+	CLEANUP(closep) int one = open(library, O_RDONLY | O_CLOEXEC);
+	CLEANUP(closep) int two = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	void *place = mmap(NULL, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, one, 0);
+
+	CHECK("mapped", place != MAP_FAILED);
+	rules_put(&rules, &rig);
+	row_run(&same, WALKED);
+	CHECK("mapped", munmap(mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), bytes) == 0);
+	row_run(&same, WALKED);
+	CHECK_INT_EQ("no list of mappings", seen.n_mappings - before, 0);
+	CHECK("mapped", mmap(place, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, two, 0) == place);
+	row_run(&over, lists ? COPIED : WALKED);
+	CHECK_INT_EQ("one list of mappings", seen.n_mappings - before, lists);
+	rules_put(&rules, &rig);
+	row_run(&over, WALKED);
+	CHECK("mapped", munmap(place, bytes) == 0);
+	rules_put(&rules, &rig);
+}
+
 /* A page that was not read yet makes a copy; the kernel half marks it, until it is set. */
 static void check_page(void)
 {
@@ -515,6 +540,7 @@ int main(int argc, char **argv)
 	CHECK_INT_IN("each list of mappings is sent once", lists, 0, 1);
 	check_changes(argv[2]);
 	CHECK_INT_EQ("and again when they change", seen.n_mappings - lists, 2 * lists);
+	check_mapped(argv[2], lists > 0);
 	check_page();
 	check_loss();
 	check_exit();
