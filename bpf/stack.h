@@ -2,15 +2,15 @@
 /*
  * The stack of a call that becomes a record: made when the call returns, sent if no equal one was sent before.
  *
- * The number of a stack is a hash of all that distinguishes it. A stack without the rules for it has a number of its
- * own, and brings the memory of the stack: the daemon unwinds it, and fills in the rules. Between two readings of the
+ * The number of a stack is a hash of all that distinguishes it. A stack without the rules for it brings its memory,
+ * once: the daemon unwinds it, and fills in the rules. Between two readings of the
  * ring each process may send STACK_COPIES_BYTES of such memory, and each user three quarters of the ring.
  */
 #pragma once
 
 #include "entry.h"
 #include "python.h"
-#include "stack_mappings.h"
+#include "stack_copy.h"
 #include "stack_ring.h"
 #include "unwind.h"
 
@@ -178,43 +178,6 @@ VERIFIED_ALONE int stack_send(struct stack_scratch *s)
 	return bpf_ringbuf_output(&stacks, &s->record, n, stacks_wake_flags(s->record.n_memory != 0)) ? -1 : 0;
 }
 
-/* Brings the memory of the stack, for the daemon to unwind. */
-VERIFIED_ALONE int stack_copy(struct stack_scratch *s)
-{
-	__u64 n;
-
-	if (!s)
-		return 0;
-	n = s->walk.top ? s->walk.top - s->record.sp : STACK_COPY_MAX;
-	stack_fill(s, n);
-	if (n > s->walk.n_filled)
-		n = s->walk.n_filled;
-	s->record.n_memory = n;
-	if (n == STACK_COPY_MAX)
-		s->record.native_end = STACK_END_LARGE;
-	return 0;
-}
-
-/* Notes the return addresses that traps have replaced. */
-VERIFIED_ALONE int stack_traps(struct stack_scratch *s)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct uprobe_task *utask = task->utask;
-	struct return_instance *trap;
-	__u32 i;
-
-	if (!s || !utask)
-		return 0;
-	trap = utask->return_instances;
-	for (i = 0; i < STACK_TRAPS_MAX && trap; i++) {
-		s->record.traps[i].slot = trap->stack;
-		s->record.traps[i].address = trap->orig_ret_vaddr;
-		s->record.n_traps = i + 1;
-		trap = trap->next;
-	}
-	return 0;
-}
-
 /* The number of a stack that was walked to its end, or to where it can be walked. */
 static __always_inline __u64 stack_number(const struct stack_scratch *s)
 {
@@ -230,25 +193,44 @@ static __always_inline __u64 stack_number(const struct stack_scratch *s)
 	return id ? id : 1;
 }
 
-/* A stack without the rules for it. Return: its number, 0: it was not sent */
-VERIFIED_ALONE __u64 stack_once(struct stack_scratch *s)
+/* Notes that a stack was sent. */
+static __always_inline void stack_note_sent(const struct stack_key *key)
 {
+	const __u32 seen = 1;
+
+	(void)bpf_map_update_elem(&stacks_seen, key, &seen, BPF_ANY);
+}
+
+/* A stack without the rules for it. @maps: NULL: not known. Return: its number, 0: it was not sent */
+VERIFIED_ALONE __u64 stack_once(struct stack_scratch *s, const struct stack_maps *maps)
+{
+	struct stack_key key = {};
+	int r;
+
 	if (!s)
 		return 0;
-	s->record.id = STACK_ID_ONCE | __sync_fetch_and_add(&stacks_once, 1);
 	if (!s->record.tag)
 		mappings_send(s);
 	stack_copy(s);
+	key.id = copy_number(s, s->record.tag ? maps : NULL);
+	key.tgid = s->record.tgid;
+	key.exec_gen = s->record.exec_gen;
+	if (key.id && bpf_map_lookup_elem(&stacks_seen, &key))
+		return key.id;
+	s->record.id = key.id ? key.id : STACK_ID_ONCE | __sync_fetch_and_add(&stacks_once, 1);
 	stack_traps(s);
-	(void)python_codes_send(s);
-	return stack_send(s) ? 0 : s->record.id;
+	r = python_codes_send(s);
+	if (stack_send(s))
+		return 0;
+	if (key.id && !r)
+		stack_note_sent(&key);
+	return s->record.id;
 }
 
 /* A stack that was not sent before. Return: as stack_once() */
 VERIFIED_ALONE __u64 stack_first(struct stack_scratch *s)
 {
 	struct stack_key key = {};
-	__u32 seen = 1;
 	int r;
 
 	if (!s)
@@ -261,7 +243,7 @@ VERIFIED_ALONE __u64 stack_first(struct stack_scratch *s)
 	key.tgid = s->record.tgid;
 	key.exec_gen = s->record.exec_gen;
 	if (!r)
-		(void)bpf_map_update_elem(&stacks_seen, &key, &seen, BPF_ANY);
+		stack_note_sent(&key);
 	return key.id;
 }
 
@@ -338,7 +320,7 @@ VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u32 index, __u64 ip, _
 	id = stack_make(s, maps);
 	if (!id) {
 		stack_fill_header(&s->record, t);
-		id = s->record.native_end == STACK_END_RULE ? stack_once(s) : stack_first(s);
+		id = s->record.native_end == STACK_END_RULE ? stack_once(s, maps) : stack_first(s);
 	}
 	barrier();
 	WRITE_ONCE(s->is_taken, 0);

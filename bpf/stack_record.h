@@ -112,7 +112,7 @@ struct stack_maps {
 
 /* ---- records ---- */
 
-#define STACK_ID_ONCE (1ull << 63) /* in the id of a stack that was copied: no other call has it */
+#define STACK_ID_ONCE (1ull << 63) /* in the id of a copy whose mappings are not known: no other call has it */
 
 #define STACK_NATIVE_MAX 128
 #define STACK_PYTHON_MAX 128

@@ -245,7 +245,7 @@ struct stack *process_stacks_find(struct process_stacks *p, const struct call_re
 
 	if (!stack)
 		return NULL;
-	/* The id of a copy is of this call alone. */
+	/* That of a call alone. */
 	if (call->stack & STACK_ID_ONCE) {
 		id_map_remove(&process->stacks, call->stack);
 		p->n--;

@@ -433,24 +433,36 @@ static void check_page(void)
 #define FLOOD 300
 #define COPIES_MOST (4 << 20) /* of one process between two readings */
 
-static int flood(void *data)
+/* @is_same: the stack of all calls is the same one; else an address on it differs */
+static int flood(bool is_same)
 {
 	volatile char room[16384];
+	volatile char *volatile at = room;
 
 	room[FLOOD] = 1;
-	for (int i = 0; i < FLOOD; i++)
+	for (int i = 0; i < FLOOD; i++) {
+		at += is_same ? 0 : 1;
 		(void)subject_empty();
-	return data ? 1 : room[FLOOD] - 1;
+	}
+	return *at == room[FLOOD];
 }
 
 /* Nobody reads the ring meanwhile: a part of it is used, and each call has its stack or is counted. */
-static void check_loss(void)
+static void check_loss(bool lists)
 {
 	uint64_t lost = rig_loss(&rig, LOSS_STACKS);
 
 	probe_stacks_maps_remove(rig.set, (uint32_t)getpid());
+	if (lists) {
+		look();
+		(void)flood(/* is_same= */ true);
+		look();
+		CHECK_INT_EQ("the same stack", seen.n_calls, FLOOD);
+		CHECK_INT_EQ("the same stack is copied once", seen.n_stacks, 1);
+		CHECK_INT_EQ("the same stack: none is lost", seen.n_lost, 0);
+	}
 	look();
-	(void)flood(NULL);
+	(void)flood(/* is_same= */ false);
 	look();
 	CHECK_INT_EQ("flood", seen.n_calls, FLOOD);
 	CHECK_INT_EQ("flood: with a stack, or lost", seen.n_stacks + seen.n_lost, FLOOD);
@@ -542,7 +554,7 @@ int main(int argc, char **argv)
 	CHECK_INT_EQ("and again when they change", seen.n_mappings - lists, 2 * lists);
 	check_mapped(argv[2], lists > 0);
 	check_page();
-	check_loss();
+	check_loss(lists > 0);
 	check_exit();
 	check_exec();
 	CHECK_INT_EQ("nothing else is lost", rig_loss(&rig, LOSS_RING_FULL), 0);
