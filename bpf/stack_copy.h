@@ -11,7 +11,8 @@
 #include "stack_mappings.h"
 #include "stack_memory.h"
 
-#define COPY_PIECE 64u /* bytes */
+#define COPY_PIECE 64u	   /* bytes */
+#define COPY_NEAR 0x10000u /* bytes from a register to the frame that it tells: a guess, none larger was seen */
 
 /* Brings the memory of the stack. */
 VERIFIED_ALONE int stack_copy(struct stack_scratch *s)
@@ -63,6 +64,12 @@ static __always_inline bool word_is_code(const struct stack_maps *maps, __u64 wo
 	return word - mapping->start <= (__u64)mapping->n_pages << UNWIND_PAGE_SHIFT;
 }
 
+/* Whether unwinding may follow a word: it is the address of code, or of the copied stack or near it. */
+static __always_inline bool word_is_followed(const struct stack_record *r, const struct stack_maps *maps, __u64 word)
+{
+	return word - (r->sp - COPY_NEAR) < r->n_memory + 2ull * COPY_NEAR || word_is_code(maps, word);
+}
+
 /* Hash of those words of a piece of the copy that unwinding may follow, and of their places. */
 VERIFIED_ALONE __u64 copy_hash_piece(const struct stack_scratch *s, const struct stack_maps *maps, __u64 from,
 				     __u64 hash)
@@ -78,7 +85,7 @@ VERIFIED_ALONE __u64 copy_hash_piece(const struct stack_scratch *s, const struct
 		if (at >= s->record.n_memory)
 			break;
 		word = *stack_word_at(s, at);
-		if (word - s->record.sp < s->record.n_memory || word_is_code(maps, word))
+		if (word_is_followed(&s->record, maps, word))
 			hash = unwind_hash(unwind_hash(hash, at), word);
 	}
 	return hash;
@@ -94,7 +101,8 @@ VERIFIED_ALONE __u64 copy_number(const struct stack_scratch *s, const struct sta
 		return 0;
 	r = &s->record;
 	id = unwind_hash(unwind_hash(r->n_memory, r->mappings), r->native[0].ip);
-	id = unwind_hash(unwind_hash(unwind_hash(id, r->ip), r->sp), r->frame_pointer);
+	id = unwind_hash(unwind_hash(id, r->ip), r->sp);
+	id = unwind_hash(id, word_is_followed(r, maps, r->frame_pointer) ? r->frame_pointer : 0);
 	id = unwind_hash(unwind_hash(id, s->python_hash), (__u64)s->python_generation << 8 | r->python_end);
 	for (i = 0; i < STACK_COPY_MAX && i < r->n_memory; i += COPY_PIECE)
 		id = copy_hash_piece(s, maps, i, id);
