@@ -285,6 +285,8 @@ VERIFIED_ALONE int python_frame(struct stack_scratch *s, struct interpreter *int
 	p->next = *(__u64 *)(memory + (l->frame_link & (PYTHON_FRAME_BYTES - 1)));
 	if (l->shim && memory[l->frame_owner & (PYTHON_FRAME_BYTES - 1)] >= l->shim)
 		code = 0;
+	else if (!code) /* only an entry from C has none */
+		return STACK_END_UNREADABLE;
 	i &= STACK_PYTHON_MAX - 1;
 	s->record.python[i].frame = frame;
 	s->record.python[i].code = code;
