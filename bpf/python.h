@@ -344,6 +344,10 @@ VERIFIED_ALONE int python_frames_take(struct stack_scratch *s, struct interprete
 		}
 		if (l->shim && memory[l->frame_owner & (PYTHON_FRAME_BYTES - 1)] >= l->shim)
 			code = 0;
+		else if (!code) { /* only an entry from C has none */
+			end = STACK_END_UNREADABLE;
+			break;
+		}
 		is_entry = l->frame_entry ? memory[l->frame_entry & (PYTHON_FRAME_BYTES - 1)] != 0 : 0;
 		keep(n);
 		to = &s->record.python[n & (STACK_PYTHON_MAX - 1)];

@@ -104,12 +104,15 @@ struct stack_maps {
 	__u64 exec_vm;	      /* likewise: its executable pages that it cannot write */
 	__u32 is_proved;      /* 0; set by the kernel half once it has compared loader_changes: from then on a change ends tag */
 	__u32 pad;
+	__u64 changes; /* 0; state of the process's mappings at which the kernel half has compared the list with them */
+	__u64 all;     /* unwind_mapping_add() of all mappings; 0: not known */
+	__u64 files[STACK_MAPPINGS_MAX]; /* unwind_mapping_file() of each */
 	struct stack_mapping mappings[STACK_MAPPINGS_MAX];
 };
 
 /* ---- records ---- */
 
-#define STACK_ID_ONCE (1ull << 63) /* in the id of a stack that was copied: no other call has it */
+#define STACK_ID_ONCE (1ull << 63) /* in the id of a copy whose mappings are not known: no other call has it */
 
 #define STACK_NATIVE_MAX 128
 #define STACK_PYTHON_MAX 128
@@ -170,6 +173,7 @@ struct mappings_record {
 	RECORD_HEADER;
 	__u64 exec_vm;
 	__u64 vdso; /* start of the kernel's own code among them */
+	__u64 all;  /* unwind_mapping_add() of them */
 	__u32 loader_changes;
 	__u32 n;
 	struct mapped_record mapped[STACK_MAPPINGS_MAX];
@@ -187,6 +191,8 @@ struct stack_record {
 	__u64 id;      /* as in struct call_record */
 	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function */
 	__u64 exec_vm; /* executable pages of the process: differs after a mapping */
+	__u64 mappings; /* with memory: unwind_mapping_add() of all; 0: not known; or: */
+#define STACK_MAPPINGS_UNCOUNTED 1 /* the kernel cannot list them */
 	__u32 tag;     /* of its mappings; 0: they were not known */
 	__u32 loader_changes;
 	__u32 n_memory;

@@ -7,7 +7,7 @@
 
 #include "maps.h"
 #include "python_scratch.h"
-#include "stack_record.h"
+#include "unwind_find.h"
 
 #define STACK_READ_MAX 16384u /* bytes of one read of stack memory, after the first one */
 
@@ -29,6 +29,7 @@ struct stack_walk {
 	__u32 pass;		  /* number of the reset of the rules, at the start of the walk */
 	__u32 pass_bits;	  /* part of it in the tags of the rule cache */
 	__u32 has_frame_pointers; /* a frame was found by the frame pointer alone */
+	__u64 changes;		  /* mappings_changes() at the start of the walk */
 };
 
 #define MEMO_WORDS 160u /* words of an entry of the memo; deeper walks are not noted */
@@ -78,6 +79,5 @@ static __always_inline const __u64 *stack_word_at(const struct stack_scratch *s,
 /* Adds a word to a hash; 0 is the hash of nothing. */
 static __always_inline __u64 stack_hash(__u64 hash, __u64 word)
 {
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
+	return unwind_hash(hash, word);
 }

@@ -171,10 +171,14 @@ static __always_inline __u32 rule_of(__u64 page, __u64 offset, __u32 pass_bits)
 VERIFIED_ALONE int mapping_find(struct stack_scratch *s, const struct stack_maps *maps, __u64 address)
 {
 	const struct stack_mapping *mapping;
+	__u32 i;
 
 	if (!s || !maps)
 		return 0;
-	mapping = &maps->mappings[unwind_mapping_find(maps, address)];
+	i = unwind_mapping_find(maps, address);
+	mapping = &maps->mappings[i];
+	/* The same addresses in another file are another stack. */
+	s->walk.hash = stack_hash(s->walk.hash, maps->files[i & (STACK_MAPPINGS_MAX - 1)]);
 	s->walk.mapping_start = mapping->start;
 	s->walk.mapping_bytes = (__u64)mapping->n_pages << UNWIND_PAGE_SHIFT;
 	s->walk.mapping_page = mapping->first_page;

@@ -125,18 +125,32 @@ static void fetched(struct ring *ring, uint64_t calls_before)
 	ring->sinks.on_drained(ring->data);
 }
 
+/*
+ * The calls that are there now, and before them the lives of processes and the stacks that are older than these calls:
+ * the first call of a child may come at once.
+ * Return: as ring_map_consume()
+ */
+static int calls_take(struct ring *ring)
+{
+	uint64_t end = ring_map_end(ring->calls);
+
+	if (ring->lives_left)
+		(void)ring_map_consume(ring->life, life_sample, ring);
+	ring_drain_stacks(ring);
+	return ring_map_consume_to(ring->calls, end, calls_sample, ring);
+}
+
 static void turn(struct ring *ring)
 {
 	uint64_t before = ring_map_taken(ring->calls);
+	int r;
 
 	ring->lives_left = TURN_LIVES;
-	(void)ring_map_consume(ring->life, life_sample, ring);
 	ring->calls_left = TURN_CALLS;
 	ring->n_copies = 0;
 	do {
-		ring_drain_stacks(
-			ring); /* with the calls that came meanwhile, as long as no other work is waited for */
-	} while (ring_map_consume(ring->calls, calls_sample, ring) > 0 && !ring->n_copies);
+		r = calls_take(ring); /* with those that came meanwhile, as long as no other work is waited for */
+	} while (r > 0 && !ring->n_copies);
 	fetched(ring, before);
 }
 
@@ -192,9 +206,7 @@ void ring_drain(struct ring *ring)
 	uint64_t before = ring_map_taken(ring->calls);
 
 	ring->lives_left = ring->calls_left = UINT32_MAX;
-	(void)ring_map_consume(ring->life, life_sample, ring);
-	ring_drain_stacks(ring);
-	(void)ring_map_consume(ring->calls, calls_sample, ring);
+	(void)calls_take(ring);
 	fetched(ring, before);
 }
 

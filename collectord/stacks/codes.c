@@ -20,7 +20,8 @@
 #define CODES_PROCESSES 1024 /* a power of two: processes with the same rest share a count */
 #define CODES_ASKED_MAX 16   /* at a time: others wait for the same parser */
 #define CODES_LIMIT_NS (5 * NSEC_PER_SEC)
-#define MINOR_HIDES_UNBEGUN 11		 /* of CPython 3: it hides a frame before its first instruction from here on */
+#define MINOR_HIDES_UNBEGUN 11 /* of CPython 3: it hides a frame before its first instruction from here on */
+#define UNBEGUN_LEAST (-2) /* bytes: a new frame is one unit before the first instruction */
 #define GONE_KEPT_NS (10 * NSEC_PER_SEC) /* after the end of a process */
 #define GONE_LATE_NS (2 * NSEC_PER_SEC)	 /* what comes later belongs to a new process with the same number */
 
@@ -563,5 +564,9 @@ uint32_t python_code_line(const struct python_code *code, uint64_t instruction)
 
 bool python_code_is_shown(const struct python_code *code, uint64_t instruction)
 {
-	return code->minor < MINOR_HIDES_UNBEGUN || (int64_t)instruction >= (int64_t)code->traceable;
+	int64_t at = (int64_t)instruction;
+
+	/* What no interpreter writes is damage: the frame is not left out for it. */
+	return code->minor < MINOR_HIDES_UNBEGUN || at >= (int64_t)code->traceable || at < UNBEGUN_LEAST ||
+	       (code->end && code->traceable >= code->end);
 }

@@ -160,8 +160,10 @@ void stacks_take(struct stacks *s, const struct stack_record *record)
 	s->works = work;
 	s->n_works++;
 	s->n_bytes += work->n_bytes;
-	if (s->n_bytes > WORK_BYTES_MAX)
+	if (s->n_bytes > WORK_BYTES_MAX) {
+		work->is_crowded_out = true;
 		work_settle(s, &s->works);
+	}
 	kick(s);
 }
 

@@ -279,6 +279,8 @@ static const char *work_why(const struct work *work, bool is_placed)
 
 	if (!work->maps)
 		why = "the mappings of the process were not known at that moment";
+	if (!why[0] && r->native_end == STACK_END_RULE && work->is_crowded_out)
+		why = "too many new stacks at once: rules of unwinding were not read yet";
 	if (!why[0])
 		why = end_why(r->native_end, false);
 	if (!why[0])

@@ -34,6 +34,7 @@ struct work {
 	struct name *names[STACK_NATIVE_MAX];	     /* borrowed from the files of `maps`; NULL: no name is to be had */
 	bool is_interrupted[STACK_NATIVE_MAX]; /* the frame was interrupted by a signal: its ip is no return address */
 	uint64_t since_ns;
+	bool is_crowded_out; /* it cannot wait, since too many do */
 	enum work_state state;
 	struct copy_wait wait;
 };

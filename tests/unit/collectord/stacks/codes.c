@@ -161,6 +161,7 @@ static void lines_check(void)
 	CHECK("not begun", !python_code_is_shown(code, (uint64_t)-2));
 	CHECK("not begun", !python_code_is_shown(code, 2));
 	CHECK("begun", python_code_is_shown(code, 4));
+	CHECK("damaged instruction", python_code_is_shown(code, (uint64_t)-4));
 	name_check("another process", codes, 101, 0x1000, NULL);
 	CHECK("another program", codes_find(codes, 100, 2, 0x1000) == NULL);
 	codes_end(codes);
@@ -187,6 +188,13 @@ static void unbegun_check(void)
 		code = codes_find(codes, 100, 1, 0x1000);
 		CHECK_INT_EQ("not begun", python_code_is_shown(code, (uint64_t)-2), cases[i].is_shown);
 		CHECK("begun", python_code_is_shown(code, 0));
+		python_code_unref(code);
+		buffer.record.traceable = UINT32_MAX; /* damaged */
+		codes_take(codes, &buffer.record);
+		while (parser.n)
+			parser_answer(0, false);
+		code = codes_find(codes, 100, 1, 0x1000);
+		CHECK("damaged object", code && python_code_is_shown(code, 0));
 		python_code_unref(code);
 		codes_end(codes);
 	}
