@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	uint64_t *copy = malloc(n + sizeof(*copy)); /* aligned, as a ring gives it */
+	uint64_t *copy = calloc(1, n + sizeof(*copy)); /* aligned, as a ring gives it */
 	struct call_record call;
 	const struct file_record *file;
 	const struct life_record *life;
