@@ -270,6 +270,7 @@ static __always_inline __u64 stack_make(struct stack_scratch *s, const struct st
 {
 	struct stack_key key = {};
 	bool is_known = s->record.tag && memo_find(s);
+	__u64 *place, seen;
 
 	if (!is_known) {
 		native_walk(s, maps);
@@ -284,10 +285,17 @@ static __always_inline __u64 stack_make(struct stack_scratch *s, const struct st
 	if (s->record.native_end == STACK_END_RULE)
 		return 0;
 	key.id = stack_number(s);
+	place = is_known ? memo_seen_place(s) : NULL;
+	seen = memo_seen(key.id);
+	if (place && READ_ONCE(*place) == seen)
+		return key.id;
 	key.tgid = s->record.tgid;
 	key.exec_gen = s->record.exec_gen;
-	if (bpf_map_lookup_elem(&stacks_seen, &key))
+	if (bpf_map_lookup_elem(&stacks_seen, &key)) {
+		if (place)
+			WRITE_ONCE(*place, seen);
 		return key.id;
+	}
 	if (is_known)
 		native_walk(s, maps);
 	return 0;
