@@ -56,10 +56,9 @@ static long listed_found(struct task_struct *task, struct vm_area_struct *vma, s
 
 	(void)task;
 	file_identity_fill(vma, &file);
-	search->is_same =
-		vma->vm_start == search->start && vma->vm_end - vma->vm_start == search->bytes &&
-		vma->vm_flags & VM_EXEC &&
-		unwind_mapping_file((__u64)vma->vm_pgoff << page_shift, file.device, file.inode) == search->file;
+	search->is_same = vma->vm_start == search->start && vma->vm_end - vma->vm_start == search->bytes &&
+			  vma->vm_flags & VM_EXEC &&
+			  unwind_mapping_file((__u64)vma->vm_pgoff << page_shift, &file) == search->file;
 	return 0;
 }
 
@@ -148,8 +147,7 @@ static __always_inline void mapping_add(struct mappings_record *r, struct vm_are
 	to->file.change_ns = to->file.pad = 0;
 	to->flags = to->pad = 0;
 	mapping_identify(to);
-	r->all = unwind_mapping_add(r->all, to->start, to->end,
-				    unwind_mapping_file(to->offset, to->file.device, to->file.inode));
+	r->all = unwind_mapping_add(r->all, to->start, to->end, unwind_mapping_file(to->offset, &to->file));
 	r->n = n + 1;
 }
 

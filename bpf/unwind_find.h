@@ -32,10 +32,15 @@ UNWIND_INLINE __u64 unwind_hash(__u64 hash, __u64 word)
 	return hash ^ hash >> 29;
 }
 
-/* Which part of which file a mapping has: hash of its place in the file, bytes, and of the file's numbers. Never 0. */
-UNWIND_INLINE __u64 unwind_mapping_file(__u64 offset, __u64 device, __u64 inode)
+/*
+ * Which part of which file a mapping has: hash of its place in the file, bytes, and of all that identifies the file:
+ * the number of one that was removed may be given to the next. Never 0.
+ */
+UNWIND_INLINE __u64 unwind_mapping_file(__u64 offset, const struct file_identity *file)
 {
-	return unwind_hash(unwind_hash(unwind_hash(1, offset), device), inode) | 1;
+	__u64 hash = unwind_hash(unwind_hash(unwind_hash(1, offset), file->device), file->inode);
+
+	return unwind_hash(unwind_hash(unwind_hash(hash, file->bytes), file->change_s), file->change_ns) | 1;
 }
 
 /* Hash of mappings, one added after the other, ascending. @all: of those before; 0: none */

@@ -77,7 +77,7 @@ static int mapped_order(const void *a, const void *b)
 
 static uint64_t mapped_identity(const struct mapped_record *m)
 {
-	return unwind_mapping_file(m->offset, m->file.device, m->file.inode);
+	return unwind_mapping_file(m->offset, &m->file);
 }
 
 /* As the kernel half adds them, which lists no more of them than that. */
@@ -208,8 +208,7 @@ int process_maps_take(struct stack_files *files, int proc_fd, const struct mappi
 		      struct process_maps **ret_maps)
 {
 	CLEANUP(reading_done)
-	struct maps_reading reading = { .exec_vm = 0 },
-			    taken = { .exec_vm = record->exec_vm, .all = record->all };
+	struct maps_reading reading = { .exec_vm = 0 }, taken = { .exec_vm = record->exec_vm, .all = record->all };
 	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, record->tgid);
 	int r = 0;
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "children/child.h"
 #include "clock.h"
+#include "probes/probe_stacks.h"
 #include "procs/procfs.h"
 #include "stacks/codes.h"
 #include "stacks/process_maps.h"
@@ -66,8 +67,12 @@ static void code_told(void *data)
 static void work_settle(struct stacks *s, struct work **at)
 {
 	struct work *work = *at;
+	const struct stack_record *r = work->record;
 
 	work_finish(work);
+	/* Later calls have the number of this copy: they get a better one. */
+	if (r->n_memory && (r->native_end == STACK_END_RULE || !work->maps))
+		probe_stacks_forget(s->probes, r->tgid, r->exec_gen, r->id);
 	*at = work->next;
 	work->next = s->done;
 	s->done = work;

@@ -136,8 +136,7 @@ static void files_put(struct rig *rig, struct stack_maps *maps)
 	for (uint32_t i = 0; i < maps->n; i++)
 		for (int k = 0; k < n; k++)
 			if (records[k].start == maps->mappings[i].start)
-				maps->files[i] = unwind_mapping_file(records[k].offset, records[k].file.device,
-								     records[k].file.inode);
+				maps->files[i] = unwind_mapping_file(records[k].offset, &records[k].file);
 }
 
 void rules_put(struct rules *rules, struct rig *rig)
