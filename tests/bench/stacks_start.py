@@ -13,6 +13,7 @@ import ingero
 import kept
 import programs
 import set_ups
+import stacks_torch
 import torch
 
 MEASURES = ("bpf", "collectord")
@@ -41,7 +42,7 @@ def commands(bench):
 
 
 def once(bench, command, environment):
-    """(milliseconds from the first call to the first complete stack, calls before it, the share of complete ones from then on, and after LIMIT_MS)"""
+    """(milliseconds from the first call to the first complete stack, calls before it, the share of complete ones from then on, and after LIMIT_MS, why others were not)"""
     with tempfile.TemporaryDirectory(prefix="ingero-") as directory, contextlib.ExitStack() as stack:
         books = os.path.join(directory, "books")
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -56,14 +57,16 @@ def once(bench, command, environment):
                 trace = tracing.stop(300)
             finally:
                 process.kill()
-    events = sorted((kept.unix_ns(event["timestamp"]), bool(event.get("stack_complete"))) for event in trace.events if event["source"] in ("cuda", "driver"))
+    calls = stacks_torch.calls_of(trace)
+    events = sorted((kept.unix_ns(call["timestamp"]), bool(call.get("stack_complete"))) for call in calls)
+    whys = {call.get("stack_why", "no stack") for call in calls if not call.get("stack_complete")}
     complete = [at for at, is_complete in events if is_complete]
     if not complete:
         raise ingero.Failed(f"{command[0]}: no complete stack")
     first = complete[0]
     later = [is_complete for at, is_complete in events if at >= first]
     after = [is_complete for at, is_complete in events if at >= events[0][0] + LIMIT_MS * 10**6]
-    return (first - events[0][0]) / 1e6, sum(at < first for at, _ in events), sum(later) / len(later), sum(after) / max(1, len(after))
+    return (first - events[0][0]) / 1e6, sum(at < first for at, _ in events), sum(later) / len(later), sum(after) / max(1, len(after)), whys
 
 
 def measure(bench):
@@ -74,6 +77,7 @@ def measure(bench):
         bench.row(f"{name}: first complete stack after the first call", [run[0] for run in runs], "ms", limit=LIMIT_MS)
         bench.row(f"{name}: calls before it", [run[1] for run in runs], "calls")
         bench.row(f"{name}: complete from then on", [run[2] for run in runs], "ratio")
-        bench.row(f"{name}: complete, {LIMIT_MS} ms after the first call", [run[3] for run in runs], "ratio", least=COMPLETE_LEAST)
+        bench.row(f"{name}: complete, {LIMIT_MS} ms after the first call", [run[3] for run in runs], "ratio", least=COMPLETE_LEAST,
+                  note="; ".join(sorted(set().union(*(run[4] for run in runs))))[:200])
     if not bench.rows:
         sys.exit(f"bench: nothing matches '{bench.only.pattern}'")
