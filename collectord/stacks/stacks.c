@@ -3,6 +3,7 @@
 #include "stacks/stacks.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 
 #define LOOKS_AHEAD 32		   /* stacks that come in one turn of the loop: more of them point to the same code */
 #define WORK_BYTES_MAX (64u << 20) /* of records on their way; beyond, a stack is named with what is known at once */
+#define TRIM_BYTES (4u << 20)	   /* of records that were on their way: their memory is given back to the system */
 #define LOOK_MS 100		   /* how often stacks that wait too long are looked for */
 #define SECOND_LOOKS 10
 
@@ -34,6 +36,7 @@ struct stacks {
 	struct work *works; /* newest first */
 	struct work *done;  /* ready, to be told */
 	size_t n_works, n_bytes;
+	size_t n_bytes_most;   /* since memory was given back */
 	size_t n_ahead;	       /* stacks that came since the last turn of the loop */
 	uv_timer_t kick_timer; /* what is known now lets some works go on */
 	uv_timer_t look_timer;
@@ -113,6 +116,15 @@ static void kick_fired(uv_timer_t *timer)
 	works_advance(timer->data);
 }
 
+/* After a flood of copies, whose memory would be the daemon's for ever. */
+static void memory_give_back(struct stacks *s)
+{
+	if (s->n_works || s->n_bytes_most < TRIM_BYTES)
+		return;
+	s->n_bytes_most = 0;
+	(void)malloc_trim(0);
+}
+
 static void look_fired(uv_timer_t *timer)
 {
 	struct stacks *s = timer->data;
@@ -130,6 +142,7 @@ static void look_fired(uv_timer_t *timer)
 		if (stack_files_second(s->files, now_ns))
 			process_stacks_reset(s->processes);
 		codes_second(s->codes, now_ns);
+		memory_give_back(s);
 	}
 }
 
@@ -165,6 +178,7 @@ void stacks_take(struct stacks *s, const struct stack_record *record)
 	s->works = work;
 	s->n_works++;
 	s->n_bytes += work->n_bytes;
+	s->n_bytes_most = MAX(s->n_bytes_most, s->n_bytes);
 	if (s->n_bytes > WORK_BYTES_MAX) {
 		work->is_crowded_out = true;
 		work_settle(s, &s->works);

@@ -20,7 +20,7 @@ MEASURES = ("bpf", "collectord")
 LIMITS_MIB = {1: 40, 8: 60}  # of all that stacks add: maps, daemon and parsers
 OF_STACKS = ("stack", "unwind", "python", "code", "memo", "interpreters", "mappings")  # maps that are there for stacks alone, whether they are wanted or not
 STACKS = "different stacks"
-SETTLED_S = 5  # after the last process has begun its loop
+SETTLED_S = 10  # after the last process has begun its loop
 FOREVER = 1000000
 MIB = 1 << 20
 
@@ -50,6 +50,12 @@ def processes_of(sizes):
     return [size for name, size in sizes.items() if name.startswith("process ")]
 
 
+def calling(tracing):
+    """Processes that make calls."""
+    time.sleep(1)
+    return {line["pid"] for line in tracing.lines() if line["type"] == "event"}
+
+
 def once(bench, loop, n, stacks):
     with tempfile.TemporaryDirectory(prefix="ingero-") as directory, contextlib.ExitStack() as stack:
         tracing = ingero.Tracing(bench.programs, "--db", os.path.join(directory, "x.db"), "--record", "all", f"--stack={stacks}")
@@ -57,9 +63,10 @@ def once(bench, loop, n, stacks):
         programs.attached(tracing)
         for i in range(n):
             environment = {**os.environ, **loop.environment, "INGERO_STANDIN_BOOKS": os.path.join(directory, f"books{i}")}
-            process = stack.enter_context(subprocess.Popen([*loop.command[:-1], str(FOREVER), "--pause-ms", "20"], stdin=subprocess.DEVNULL, env=environment))
+            process = stack.enter_context(subprocess.Popen([*loop.command[:-1], str(FOREVER), "--pause-ms", "500"], stdin=subprocess.DEVNULL, env=environment))
             stack.callback(process.kill)
-        ingero.wait_for(lambda: len(glob.glob(os.path.join(directory, "books*.*"))) >= n, "the loops", 300)
+        ingero.wait_for(lambda: all(glob.glob(os.path.join(directory, f"books{i}.*")) for i in range(n)), "the programs", 300)
+        ingero.wait_for(lambda: len(calling(tracing)) >= n, "the loops", 300)
         time.sleep(SETTLED_S)
         sizes = held(programs.daemon_of(tracing))
         sizes[STACKS] = len({call.get("stack_id") for call in stacks_torch.calls_of(tracing.stop(300))})

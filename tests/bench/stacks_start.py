@@ -13,12 +13,14 @@ import ingero
 import kept
 import programs
 import set_ups
+import stacks_torch
 import torch
 
 MEASURES = ("bpf", "collectord")
 
 WORKLOADS = pathlib.Path(__file__).resolve().parent.parent / "workloads"
 LIMIT_MS = 50
+COMPLETE_LEAST = 0.999
 ROUNDS = 5
 TRACED_S = 2
 FOREVER = 1000000
@@ -40,7 +42,7 @@ def commands(bench):
 
 
 def once(bench, command, environment):
-    """(milliseconds from the first call to the first complete stack, calls before it, the share of complete ones after it)"""
+    """(milliseconds from the first call to the first complete stack, calls before it, the share of complete ones from then on, and after LIMIT_MS, why others were not)"""
     with tempfile.TemporaryDirectory(prefix="ingero-") as directory, contextlib.ExitStack() as stack:
         books = os.path.join(directory, "books")
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -55,13 +57,16 @@ def once(bench, command, environment):
                 trace = tracing.stop(300)
             finally:
                 process.kill()
-    events = sorted((kept.unix_ns(event["timestamp"]), bool(event.get("stack_complete"))) for event in trace.events if event["source"] in ("cuda", "driver"))
+    calls = stacks_torch.calls_of(trace)
+    events = sorted((kept.unix_ns(call["timestamp"]), bool(call.get("stack_complete"))) for call in calls)
+    whys = {call.get("stack_why", "no stack") for call in calls if not call.get("stack_complete")}
     complete = [at for at, is_complete in events if is_complete]
     if not complete:
         raise ingero.Failed(f"{command[0]}: no complete stack")
     first = complete[0]
     later = [is_complete for at, is_complete in events if at >= first]
-    return (first - events[0][0]) / 1e6, sum(at < first for at, _ in events), sum(later) / len(later)
+    after = [is_complete for at, is_complete in events if at >= events[0][0] + LIMIT_MS * 10**6]
+    return (first - events[0][0]) / 1e6, sum(at < first for at, _ in events), sum(later) / len(later), sum(after) / max(1, len(after)), whys
 
 
 def measure(bench):
@@ -69,8 +74,10 @@ def measure(bench):
         if not bench.only.search(name):
             continue
         runs = bench.in_turns(pairs=max(ROUNDS, bench.pairs), attach=lambda command=command, environment=environment: once(bench, command, environment))["attach"]
-        bench.row(f"{name}: first complete stack after the first call", [ms for ms, _, _ in runs], "ms", limit=LIMIT_MS)
-        bench.row(f"{name}: calls before it", [n for _, n, _ in runs], "calls")
-        bench.row(f"{name}: complete from then on", [share for _, _, share in runs], "ratio")
+        bench.row(f"{name}: first complete stack after the first call", [run[0] for run in runs], "ms", limit=LIMIT_MS)
+        bench.row(f"{name}: calls before it", [run[1] for run in runs], "calls")
+        bench.row(f"{name}: complete from then on", [run[2] for run in runs], "ratio")
+        bench.row(f"{name}: complete, {LIMIT_MS} ms after the first call", [run[3] for run in runs], "ratio", least=COMPLETE_LEAST,
+                  note="; ".join(sorted(set().union(*(run[4] for run in runs))))[:200])
     if not bench.rows:
         sys.exit(f"bench: nothing matches '{bench.only.pattern}'")
