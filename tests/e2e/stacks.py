@@ -9,6 +9,7 @@ The programs note their stacks beside each call (tests/workloads/callers.h, call
 """
 import collections
 import contextlib
+import glob
 import os
 import pathlib
 import re
@@ -300,6 +301,19 @@ def case_unread(check, programs, _):
                 check(f"{name}: none is complete", not any(event.get("stack_complete") for event in stacks), whys)
                 check(f"{name}: the reason", whys[why] >= LEAST * len(stacks), whys)
                 check(f"{name}: no frame of Python", not any(map(stacks_of.python_of, stacks)))
+
+
+def case_beside(check, programs, _):
+    """Another interpreter is loaded beside that of the program, and runs nothing: the frames of the program's are there."""
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="ingero-beside-"))
+        libraries = os.path.dirname(programs.library("libcuda.so.1"))
+        (name, own), *_ = gil_waits.interpreters_linked(directory)
+        others = sorted(glob.glob(os.path.join(os.path.dirname(os.path.dirname(interpreters(name.split()[0])[0][1])), "lib", "libpython3.*.so.1.0")))
+        run = stack.enter_context(Run(programs, check, f"{name} beside {others}"))
+        stacks = [event for event in run.under([own, "-c", UNREAD, libraries, *others]).events if event["source"] in ("cuda", "driver")]
+        seen = collections.Counter((event.get("stack_complete"), event.get("stack_why"), tuple(frame["py_func"] for frame in stacks_of.python_of(event))) for event in stacks)
+        check(f"{run.name}: the program's frames", others and seen[True, None, ("called", "<module>")] >= LEAST * len(stacks) > 40, seen)
 
 
 def case_attach(check, programs, _):
