@@ -107,9 +107,11 @@ static void file_note(struct target_set *set, struct scan *scan, const struct ta
 	};
 	struct target_load load = scan->load;
 
-	if (file->interpreter_bytes)
+	/* One beside that of the program itself, such as a library of the same Python, may never run. */
+	scan->has_own |= file->interpreter_bytes && c->is_program;
+	if (file->interpreter_bytes && (c->is_program || !scan->has_own || !file->python.layout.minor))
 		interpreter_note(set, scan, c, file);
-	else if (file->is_interpreter)
+	else if (file->is_interpreter && !file->interpreter_bytes)
 		interpreter_note_unread(set, scan);
 	while (file->same)
 		file = file->same;

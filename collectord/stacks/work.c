@@ -255,24 +255,29 @@ static const char *end_why(enum stack_end end, bool is_python)
 	return "not known";
 }
 
-/* Whether code of a Python interpreter is among the native frames, by the name of its file. */
-static bool is_in_interpreter(const struct work *work)
+static bool name_begins(const char *text, const char *prefix)
 {
-	static const char program[] = "python", library[] = "libpython";
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Whether code of a Python interpreter is among the native frames, by their names, or by that of the file. */
+static bool is_in_interpreter(const struct work *work, const struct stack_frame *native)
+{
+	static const char program[] = "python";
 
 	for (size_t i = 0; i < work->record->n_native; i++) {
-		const struct process_map *map = process_maps_find(work->maps, work->record->native[i].ip - 1);
-		const char *name = map && map->file ? name_of_path(map->file->path) : "";
+		const char *name = name_of_path(native[i].module);
 
-		if (strncmp(name, library, sizeof(library) - 1) == 0)
+		if (name_begins(native[i].symbol, "_PyEval_Eval") || name_begins(native[i].symbol, "PyEval_Eval"))
 			return true;
-		if (strncmp(name, program, sizeof(program) - 1) == 0 && isdigit((unsigned char)name[sizeof(program) - 1]))
+		if (name_begins(name, "libpython") ||
+		    (name_begins(name, program) && isdigit((unsigned char)name[sizeof(program) - 1])))
 			return true;
 	}
 	return false;
 }
 
-static const char *work_why(const struct work *work, bool is_placed)
+static const char *work_why(const struct work *work, const struct stack_frame *native, bool is_placed)
 {
 	const struct stack_record *r = work->record;
 	const char *why = "";
@@ -286,7 +291,7 @@ static const char *work_why(const struct work *work, bool is_placed)
 	if (!why[0])
 		why = end_why(r->python_end, true);
 	/* The first calls may come before the interpreter was read. */
-	if (!why[0] && r->python_end == STACK_END_NONE && is_in_interpreter(work))
+	if (!why[0] && r->python_end == STACK_END_NONE && is_in_interpreter(work, native))
 		why = "the Python interpreter was not known yet, or the thread ran no Python code";
 	if (!why[0] && !python_is_known(work))
 		why = "some Python code could not be read";
@@ -331,7 +336,7 @@ void work_finish(struct work *work)
 				.n_runs = r->n_runs,
 				.minor = r->python_minor };
 	n = merge_frames(&merge, room->frames, &is_placed);
-	why = work_why(work, is_placed);
+	why = work_why(work, room->native, is_placed);
 	(void)stack_name(work->stack, room->frames, n, !why[0], why);
 	free(room);
 }

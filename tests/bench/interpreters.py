@@ -28,10 +28,10 @@ def walk(bench, python):
     return {"stacks": sum(int(match[1]) for match in found), "failed": done.returncode, "said": " ".join(done.stderr.split())[:200] if done.returncode else ""}
 
 
-def trace(bench, name, python):
+def trace(bench, python):
     """A traced program with all shapes of stacks: tests/e2e/stacks.py."""
     check = kept.Checks()
-    with stacks.Run(bench.programs, check, name) as run:
+    with stacks.Run(bench.programs, check, python) as run:
         told = run.under(run.python(python, "--rounds", 2))
         judge = stacks_of.Judge()
         judge.compare(run.calls(), told.events)
@@ -40,25 +40,34 @@ def trace(bench, name, python):
             "differ": sum(differ.values()), "how": ", ".join(differ)[:200]}
 
 
-def one(bench, name):
+PARTS = {"walk": walk, "trace": trace}
+
+
+def one(bench, name, part):
     """Figures of one interpreter; of one that cannot be fetched, why."""
     try:
         python = python_builds.get(name)
     except python_builds.Unreachable as error:
         return {"missing": str(error)[:200]}
-    return {"version": python_builds.version_of(python), "walk": walk(bench, python), "trace": trace(bench, name, python)}
+    return {"version": python_builds.version_of(python), **PARTS[part](bench, python)}
+
+
+def rows(bench, name, walked, traced):
+    missing = walked.get("missing") or traced.get("missing")
+    if missing:
+        bench.row(f"{name}: not fetched", 1, "interpreters", limit=0, note=missing)
+        return
+    title = f"{walked['version']} ({name})"
+    bench.row(f"{title}: stacks of the walk alone, with and without the probe of freed code objects", walked["stacks"], "stacks", least=1)
+    bench.row(f"{title}: runs with one that differs", int(walked["failed"] != 0), "runs", limit=0, note=walked["said"])
+    bench.row(f"{title}: recorded calls of a program", traced["calls"], "calls", least=1)
+    bench.row(f"{title}: with a stack that differs", traced["differ"], "calls", limit=0, note=traced["how"])
+    bench.row(f"{title}: with a complete stack", traced["complete"], "calls", note=", ".join(f"{n}: {why}" for why, n in traced["whys"].items()))
 
 
 def measure(bench):
-    chosen = [name for name in python_builds.BUILDS if bench.only.search(name)]
-    found = bench.results({name: lambda _, name=name: one(bench, name) for name in chosen}, 1)
-    for name, told in found.items():
-        if "missing" in told:
-            bench.row(f"{name}: not fetched", 1, "interpreters", limit=0, note=told["missing"])
-            continue
-        title, walked, traced = f"{told['version']} ({name})", told["walk"], told["trace"]
-        bench.row(f"{title}: stacks of the walk alone, with and without the probe of freed code objects", walked["stacks"], "stacks", least=1)
-        bench.row(f"{title}: runs with one that differs", int(walked["failed"] != 0), "runs", limit=0, note=walked["said"])
-        bench.row(f"{title}: recorded calls of a program", traced["calls"], "calls", least=1)
-        bench.row(f"{title}: with a stack that differs", traced["differ"], "calls", limit=0, note=traced["how"])
-        bench.row(f"{title}: with a complete stack", traced["complete"], "calls", note=", ".join(f"{n}: {why}" for why, n in traced["whys"].items()))
+    jobs = {f"{part} {name}": lambda _, name=name, part=part: one(bench, name, part) for part in PARTS for name in python_builds.BUILDS}
+    found = bench.results({job: do for job, do in jobs.items() if bench.only.search(job)}, 1)
+    for name in python_builds.BUILDS:
+        if f"walk {name}" in found and f"trace {name}" in found:
+            rows(bench, name, found[f"walk {name}"], found[f"trace {name}"])

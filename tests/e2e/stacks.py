@@ -9,6 +9,7 @@ The programs note their stacks beside each call (tests/workloads/callers.h, call
 """
 import collections
 import contextlib
+import glob
 import os
 import pathlib
 import re
@@ -258,26 +259,64 @@ for number in range(50):
 """
 
 
+# A loop that has the name of Python's, of which nothing else is known.
+LOOP_ALONE = """
+int cudaMalloc(void **pointer, unsigned long bytes);
+int _PyEval_EvalFrameDefault(unsigned long bytes)
+{
+	void *pointer;
+	return cudaMalloc(&pointer, bytes) + 1;
+}
+int main(void)
+{
+	for (int i = 0; i < 50; i++)
+		_PyEval_EvalFrameDefault(65536 + i);
+	return 0;
+}
+"""
+
+
+def commands_unread(directory, libraries):
+    """(name, command, reason) of programs with an interpreter that is not read."""
+    unknown = "this build of Python is not known"
+    for name, python in (*gil_waits.interpreters_old(), *gil_waits.interpreters_linked(directory, of=gil_waits.interpreters_old(), program="embedder")):
+        yield name, [python, "-c", UNREAD, libraries], unknown
+    other, loop = os.path.join(directory, "libother.so"), os.path.join(directory, "loop")
+    subprocess.run(["cc", "-x", "c", "-", "-shared", "-o", other], input="int PyEval_EvalCode(void) { return 0; }", text=True, check=True)
+    yield "3 beside another", [interpreters("system")[0][1], "-c", UNREAD, libraries, other], unknown
+    runtime = os.path.join(libraries, "libcudart.so.12")
+    subprocess.run(["cc", "-x", "c", "-", "-x", "none", "-o", loop, runtime, f"-Wl,-rpath,{libraries}"], input=LOOP_ALONE, text=True, check=True)
+    yield "a loop alone", [loop], "the Python interpreter was not known yet, or the thread ran no Python code"
+
+
 def case_unread(check, programs, _):
     """
     Interpreters whose frames cannot be read, also inside of a program with another name, or beside one that is read: no stack is said to be
     complete.
     """
-    libraries = os.path.dirname(programs.library("libcuda.so.1"))
     with tempfile.TemporaryDirectory(prefix="ingero-unread-") as directory:
-        other = os.path.join(directory, "libother.so")
-        subprocess.run(["cc", "-x", "c", "-", "-shared", "-o", other], input="int PyEval_EvalCode(void) { return 0; }", text=True, check=True)
-        found = [*gil_waits.interpreters_old(), *gil_waits.interpreters_linked(directory, of=gil_waits.interpreters_old(), program="embedder")]
-        found = [(name, python, ()) for name, python in found] + [("3 beside another", interpreters("system")[0][1], (other,))]
-        for name, python, others in found:
+        for name, command, why in commands_unread(directory, os.path.dirname(programs.library("libcuda.so.1"))):
             with Run(programs, check, name) as run:
-                trace = run.under([python, "-c", UNREAD, libraries, *others])
+                trace = run.under(command)
                 stacks = [event for event in trace.events if event["source"] in ("cuda", "driver")]
                 whys = collections.Counter(event.get("stack_why") for event in stacks)
                 check(f"{name}: there are calls", len(stacks) >= 50, len(stacks))
                 check(f"{name}: none is complete", not any(event.get("stack_complete") for event in stacks), whys)
-                check(f"{name}: the reason", whys["this build of Python is not known"] >= LEAST * len(stacks), whys)
+                check(f"{name}: the reason", whys[why] >= LEAST * len(stacks), whys)
                 check(f"{name}: no frame of Python", not any(map(stacks_of.python_of, stacks)))
+
+
+def case_beside(check, programs, _):
+    """Another interpreter is loaded beside that of the program, and runs nothing: the frames of the program's are there."""
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="ingero-beside-"))
+        libraries = os.path.dirname(programs.library("libcuda.so.1"))
+        (name, own), *_ = gil_waits.interpreters_linked(directory)
+        others = sorted(glob.glob(os.path.join(os.path.dirname(os.path.dirname(interpreters(name.split()[0])[0][1])), "lib", "libpython3.*.so.1.0")))
+        run = stack.enter_context(Run(programs, check, f"{name} beside {others}"))
+        stacks = [event for event in run.under([own, "-c", UNREAD, libraries, *others]).events if event["source"] in ("cuda", "driver")]
+        seen = collections.Counter((event.get("stack_complete"), event.get("stack_why"), tuple(frame["py_func"] for frame in stacks_of.python_of(event))) for event in stacks)
+        check(f"{run.name}: the program's frames", others and seen[True, None, ("called", "<module>")] >= LEAST * len(stacks) > 40, seen)
 
 
 def case_attach(check, programs, _):
