@@ -97,7 +97,7 @@ static struct stack *call_stack(const struct call_record *call, void *data)
 		stack = stacks_find(c->stacks, call);
 	}
 	if (!stack)
-		probe_set_loss_add(c->probes, LOSS_STACKS, 1);
+		probe_set_share_lose(c->probes, call->slot, LOSS_STACKS);
 	return stack;
 }
 
@@ -162,7 +162,7 @@ static void source_life(const struct life_record *life, void *data)
 		target_set_forget(c->targets, life->tgid);
 		return;
 	case RECORD_EXEC: /* it may have a loader not seen before */
-		stacks_exec(c->stacks, life->tgid);
+		stacks_exec(c->stacks, life->tgid, life->exec_gen);
 		target_set_exec(c->targets, life->tgid, life->time_ns);
 		return;
 	case RECORD_LIBRARY:

@@ -167,7 +167,9 @@ typedef void (*probe_user_loss_func)(uint32_t uid, enum loss_reason reason, uint
  * frees the shares of users who are gone
  */
 void probe_set_user_losses_take(struct probe_set *set, probe_user_loss_func func, void *data);
-/** probe_set_loss_add() - add losses that the daemon has found */
+/** probe_set_share_lose() - count a loss of the user of a process's slot alone, which the daemon has found */
+void probe_set_share_lose(struct probe_set *set, uint32_t slot, enum loss_reason reason);
+/** probe_set_loss_add() - add losses that the daemon has found, which concern all users */
 void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t n);
 /**
  * probe_set_in_flight() - list the calls in progress. Return: their number (the first `room` are written), or -errno

@@ -97,7 +97,7 @@ static void map_place(struct stack_files *files, struct process_map *map, const 
 		return;
 	if (stack_file_get(files, &s->sight, &map->file) < 0)
 		return;
-	map->first_page = stack_file_place(map->file, (uint32_t)(s->offset >> UNWIND_PAGE_SHIFT),
+	map->first_page = stack_file_place(map->file, s->sight.uid, (uint32_t)(s->offset >> UNWIND_PAGE_SHIFT),
 					   (uint32_t)((map->end - map->start) >> UNWIND_PAGE_SHIFT));
 }
 

@@ -3,6 +3,7 @@
 #include "stacks/process_stacks.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,19 @@ static struct process_maps *maps_for(struct process_stacks *p, struct stacked *p
 	return maps_hold(process->maps[0], record) ? process->maps[0] : NULL;
 }
 
+void process_stacks_reset(struct process_stacks *p)
+{
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+		for (struct stacked *process = p->buckets[i]; process; process = process->next) {
+			for (size_t k = 0; k < MAPS_KEPT; k++) {
+				process_maps_unref(process->maps[k]);
+				process->maps[k] = NULL;
+			}
+			process->maps_read_ns = 0;
+		}
+	}
+}
+
 void process_stacks_look(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
 {
 	struct stacked *process = stacked_take(p, tgid, exec_gen, uid);
@@ -219,11 +233,16 @@ struct stack *process_stacks_note(struct process_stacks *p, const struct stack_r
 				  struct process_maps **ret_maps)
 {
 	struct stacked *process = stacked_take(p, record->tgid, record->exec_gen, record->uid);
+	struct stack *stack = process ? id_map_find(&process->stacks, record->id) : NULL;
 	struct process_maps *maps;
-	struct stack *stack;
 
-	if (!process || id_map_find(&process->stacks, record->id) || !stacks_have_room(p, record->uid))
+	if (!process || (stack && stack->is_complete) || !stacks_have_room(p, record->uid))
 		return NULL;
+	if (stack) {
+		id_map_remove(&process->stacks, record->id);
+		(void)stack_unref(stack);
+		p->n--;
+	}
 	stack = stack_new(record->uid);
 	if (!stack)
 		return NULL;
@@ -253,11 +272,17 @@ struct stack *process_stacks_find(struct process_stacks *p, const struct call_re
 	return stack_ref(stack);
 }
 
-void process_stacks_gone(struct process_stacks *p, uint32_t tgid)
+void process_stacks_gone(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen)
 {
 	for (struct stacked *process = p->buckets[tgid % PROCESS_BUCKETS]; process; process = process->next)
-		if (process->tgid == tgid && !process->gone_ns)
+		if (process->tgid == tgid && process->exec_gen <= exec_gen && !process->gone_ns)
 			process->gone_ns = clock_now_ns();
+}
+
+/* The record of its end may have been lost, or read before its first stack. */
+static bool stacked_is_gone(const struct stacked *process)
+{
+	return kill((pid_t)process->tgid, 0) < 0 && errno == ESRCH;
 }
 
 void process_stacks_second(struct process_stacks *p, uint64_t now_ns)
@@ -266,6 +291,8 @@ void process_stacks_second(struct process_stacks *p, uint64_t now_ns)
 		for (struct stacked **at = &p->buckets[i]; *at;) {
 			struct stacked *process = *at;
 
+			if (!process->gone_ns && stacked_is_gone(process))
+				process->gone_ns = now_ns;
 			if (!process->gone_ns || now_ns - process->gone_ns < GONE_NS) {
 				at = &process->next;
 				continue;

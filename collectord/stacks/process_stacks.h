@@ -26,7 +26,10 @@ void process_stacks_free(struct process_stacks *processes);
 /**
  * process_stacks_note() - enter a stack under its id
  * @ret_maps: a reference to the mappings that hold for the record; NULL: not known
- * Return: borrowed, a new stack; NULL: the id is known already, or there is no room
+ *
+ * The kernel half sends a stack again if a code object of it found no room on the ring: later calls get the new one.
+ *
+ * Return: borrowed, a new stack; NULL: a complete one has the id, or there is no room
  */
 struct stack *process_stacks_note(struct process_stacks *processes, const struct stack_record *record,
 				  struct process_maps **ret_maps);
@@ -39,7 +42,12 @@ void process_stacks_mappings(struct process_stacks *processes, const struct mapp
 void process_stacks_look(struct process_stacks *processes, uint32_t tgid, uint32_t exec_gen, uint32_t uid);
 /** process_stacks_find() - Return: a reference to the stack of a call; NULL: none */
 struct stack *process_stacks_find(struct process_stacks *processes, const struct call_record *call);
-/** process_stacks_gone() - the process ended, or executes another program */
-void process_stacks_gone(struct process_stacks *processes, uint32_t tgid);
-/** process_stacks_second() - to be called once a second */
+/**
+ * process_stacks_gone() - the process ended, or executes another program
+ * @exec_gen: of its last program that is over: stacks of the next one may have come before
+ */
+void process_stacks_gone(struct process_stacks *processes, uint32_t tgid, uint32_t exec_gen);
+/** process_stacks_reset() - all lists of mappings are over: places of files have changed */
+void process_stacks_reset(struct process_stacks *processes);
+/** process_stacks_second() - to be called once a second: forget what is gone for some seconds */
 void process_stacks_second(struct process_stacks *processes, uint64_t now_ns);

@@ -40,6 +40,14 @@ void rules_wanted_done(struct rules_wanted *wanted)
 	ARRAY_DONE(&wanted->asked);
 }
 
+void rules_table_reset(struct rules_table *table)
+{
+	table->n_rows = 0;
+	table->sides.n = 0;
+	table->owners.n = 0;
+	table->is_short = false;
+}
+
 void rules_table_done(struct rules_table *table)
 {
 	ARRAY_DONE(&table->sides);
@@ -150,7 +158,7 @@ static bool rows_have_room(struct rules_table *table, const struct stack_file *f
 	    (owner && n > OWNER_ROWS_MAX - owner->n_rows)) {
 		if (!table->is_full_told)
 			(void)log_warning(0, "no room for more rules of unwinding; stacks end at code that is new");
-		table->is_full_told = true;
+		table->is_full_told = table->is_short = true;
 		return false;
 	}
 	if (owner)
@@ -167,8 +175,10 @@ static int side_put(struct rules_table *table, const struct stack_file *file, co
 		if (memcmp(&table->sides.items[i], side, sizeof(*side)) == 0)
 			return (int)i;
 	owner = file->owner ? owner_find(table, file->owner) : NULL;
-	if (table->sides.n >= UNWIND_SIDES || (file->owner && (!owner || owner->n_sides >= OWNER_SIDES_MAX)))
+	if (table->sides.n >= UNWIND_SIDES || (file->owner && (!owner || owner->n_sides >= OWNER_SIDES_MAX))) {
+		table->is_short = true;
 		return -ENOSPC;
+	}
 	if (ARRAY_PUSH(&table->sides, *side) < 0)
 		return -ENOSPC;
 	if (owner)

@@ -26,6 +26,7 @@ struct rules_table {
 	uint32_t n_rows; /* used, row 0 included */
 	ARRAY(struct unwind_side) sides;
 	ARRAY(struct rules_owner) owners; /* but root */
+	bool is_short;			  /* some code has no rules, for want of room */
 	bool is_full_told;
 };
 
@@ -48,5 +49,7 @@ void rules_want(struct stack_file *file, uint32_t page);
 void rules_pump(struct stack_file *file, rules_told_func told, void *data);
 /** rules_page() - entry of a page in the table of pages. Return: UNWIND_PAGE_UNKNOWN for a page that has no place */
 uint32_t rules_page(const struct stack_file *file, uint32_t page);
+/** rules_table_reset() - nothing of the kernel half's tables is used any more */
+void rules_table_reset(struct rules_table *table);
 void rules_table_done(struct rules_table *table);
 void rules_wanted_done(struct rules_wanted *wanted);

@@ -22,7 +22,19 @@
 
 #define FILE_BUCKETS 1024
 #define FILE_UNUSED_NS (60 * NSEC_PER_SEC)
-#define FILE_SEGMENTS_MAX 64
+/* Of one file; a dynamic loader makes one or two of them, everywhere the same. */
+#define FILE_SEGMENTS_MAX 512
+#define FILE_SEGMENTS_OF_USER_MAX 8
+/* Of the table of pages, for a user other than root: 2 GB of code. Those of PyTorch have 1.6 GB together. */
+#define PLACES_OF_USER_MAX (UNWIND_PAGES / 4)
+/* Minimum time between two emptyings of the tables: all stacks are read anew then. */
+#define RESET_PERIOD_NS (600 * NSEC_PER_SEC)
+
+/* What processes of one user have taken of the table of pages. */
+struct place_user {
+	uint32_t uid;
+	uint32_t n_pages;
+};
 
 struct stack_files {
 	struct stack_readers readers;
@@ -33,9 +45,12 @@ struct stack_files {
 	size_t n;
 	ARRAY(struct stack_file *) dirty;
 	struct rules_table rules;
-	uint32_t next_page;  /* place behind all that were given */
-	uint32_t vdso_bytes; /* size of the kernel's own code that processes map */
-	int vdso_fd;	     /* a copy of it in memory; -1: there is none */
+	ARRAY(struct place_user) users; /* but root */
+	uint32_t next_page;		/* place behind all that were given */
+	bool is_short;			/* of places: some code has none */
+	uint64_t reset_ns;		/* when the tables were emptied */
+	uint32_t vdso_bytes;		/* size of the kernel's own code that processes map */
+	int vdso_fd;			/* a copy of it in memory; -1: there is none */
 	bool is_full_told;
 };
 
@@ -103,6 +118,7 @@ void stack_files_free(struct stack_files *files)
 		}
 	}
 	ARRAY_DONE(&files->dirty);
+	ARRAY_DONE(&files->users);
 	rules_table_done(&files->rules);
 	closep(&files->proc_fd);
 	closep(&files->vdso_fd);
@@ -157,27 +173,28 @@ static struct stack_file *file_known(struct stack_files *files, const struct fil
 	return NULL;
 }
 
-static bool files_have_room(const struct stack_files *files, uint32_t owner)
+/* Whoever maps a file pays for it, also if it is one of root's: anybody may map all of those. */
+static bool files_have_room(const struct stack_files *files, uint32_t uid)
 {
-	size_t n_of_owner = 0;
+	size_t n_of_user = 0;
 
 	if (files->n >= STACK_FILES_MAX)
 		return false;
-	if (owner == 0)
+	if (uid == 0)
 		return true;
 	for (size_t i = 0; i < FILE_BUCKETS; i++)
 		for (const struct stack_file *file = files->buckets[i]; file; file = file->next)
-			n_of_owner += file->owner == owner;
-	return n_of_owner < STACK_FILES_OF_USER_MAX;
+			n_of_user += file->uid == uid;
+	return n_of_user < STACK_FILES_OF_USER_MAX;
 }
 
 /* Takes the descriptor in case of success. */
-static int file_add(struct stack_files *files, const struct file_identity *id, uint32_t owner, int path_fd,
-		    uint64_t n_bytes, const char *path, struct stack_file **ret_file)
+static int file_add(struct stack_files *files, const struct file_identity *id, uint32_t owner, uint32_t uid,
+		    int path_fd, uint64_t n_bytes, const char *path, struct stack_file **ret_file)
 {
 	struct stack_file *file;
 
-	if (!files_have_room(files, owner)) {
+	if (!files_have_room(files, uid)) {
 		if (!files->is_full_told)
 			(void)log_warning(0, "too many files with code at once; stacks end at those beyond");
 		files->is_full_told = true;
@@ -186,7 +203,7 @@ static int file_add(struct stack_files *files, const struct file_identity *id, u
 	file = calloc(1, sizeof(*file));
 	if (!file)
 		return -ENOMEM;
-	*file = (struct stack_file){ .files = files, .id = *id, .owner = owner, .n_bytes = n_bytes };
+	*file = (struct stack_file){ .files = files, .id = *id, .owner = owner, .uid = uid, .n_bytes = n_bytes };
 	names_begin(&file->names);
 	file->path = strdup(path);
 	if (!file->path) {
@@ -216,7 +233,7 @@ static int vdso_get(struct stack_files *files, const struct stack_sight *sight, 
 	fd = fcntl(files->vdso_fd, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return -errno;
-	if (file_add(files, &id, /* owner= */ 0, fd, files->vdso_bytes, "[vdso]", ret_file) < 0) {
+	if (file_add(files, &id, /* owner= */ 0, /* uid= */ 0, fd, files->vdso_bytes, "[vdso]", ret_file) < 0) {
 		closep(&fd);
 		return -ENOMEM;
 	}
@@ -253,7 +270,7 @@ static int sight_open(struct stack_files *files, const struct stack_sight *sight
 	*ret_file = file_known(files, &id, owner);
 	if (*ret_file)
 		return 0;
-	r = file_add(files, &id, owner, fd, n_bytes, sight->path, ret_file);
+	r = file_add(files, &id, owner, sight->uid, fd, n_bytes, sight->path, ret_file);
 	if (r == 0)
 		(void)TAKE_FD(fd);
 	return r;
@@ -283,10 +300,46 @@ void stack_file_unref(struct stack_file *file)
 		file->used_ns = clock_now_ns();
 }
 
-uint32_t stack_file_place(struct stack_file *file, uint32_t page, uint32_t n_pages)
+/* Return: NULL without memory */
+static struct place_user *place_user_find(struct stack_files *files, uint32_t uid)
+{
+	const struct place_user fresh = { .uid = uid };
+
+	for (size_t i = 0; i < files->users.n; i++)
+		if (files->users.items[i].uid == uid)
+			return &files->users.items[i];
+	return ARRAY_PUSH(&files->users, fresh) < 0 ? NULL : &files->users.items[files->users.n - 1];
+}
+
+/* Whether a user may place one more segment of a file. Nobody may use up those of a file that others map, too. */
+static bool segment_has_room(const struct stack_file *file, uint32_t uid)
+{
+	size_t n_of_user = 0;
+
+	for (size_t i = 0; i < file->segments.n; i++)
+		n_of_user += file->segments.items[i].uid == uid;
+	return file->segments.n < FILE_SEGMENTS_MAX && (uid == 0 || n_of_user < FILE_SEGMENTS_OF_USER_MAX);
+}
+
+static bool places_take(struct stack_files *files, uint32_t uid, uint32_t n_pages)
+{
+	struct place_user *user = uid ? place_user_find(files, uid) : NULL;
+
+	if (n_pages > UNWIND_PAGES - files->next_page || (uid && !user) ||
+	    (user && n_pages > PLACES_OF_USER_MAX - user->n_pages)) {
+		files->is_short |= n_pages <= PLACES_OF_USER_MAX;
+		return false;
+	}
+	if (user)
+		user->n_pages += n_pages;
+	files->next_page += n_pages;
+	return true;
+}
+
+uint32_t stack_file_place(struct stack_file *file, uint32_t uid, uint32_t page, uint32_t n_pages)
 {
 	struct stack_files *files = file->files;
-	struct stack_segment segment = { .page = page, .n_pages = n_pages, .first_page = files->next_page };
+	struct stack_segment segment = { .page = page, .n_pages = n_pages, .first_page = files->next_page, .uid = uid };
 
 	for (size_t i = 0; i < file->segments.n; i++) {
 		const struct stack_segment *s = &file->segments.items[i];
@@ -294,10 +347,9 @@ uint32_t stack_file_place(struct stack_file *file, uint32_t page, uint32_t n_pag
 		if (page >= s->page && page - s->page < s->n_pages && n_pages <= s->n_pages - (page - s->page))
 			return s->first_page + (page - s->page);
 	}
-	if (!n_pages || n_pages > UNWIND_PAGES - files->next_page || file->segments.n >= FILE_SEGMENTS_MAX ||
+	if (!n_pages || !segment_has_room(file, uid) || !places_take(files, uid, n_pages) ||
 	    ARRAY_PUSH(&file->segments, segment) < 0)
 		return 0;
-	files->next_page += n_pages;
 	return segment.first_page;
 }
 
@@ -334,6 +386,21 @@ void stack_files_pump(struct stack_files *files, stack_files_told_func told, voi
 	}
 }
 
+/* Places and rules are given anew to what is met from now on. */
+static void files_reset(struct stack_files *files)
+{
+	probe_stacks_reset(files->probes);
+	rules_table_reset(&files->rules);
+	files->users.n = 0;
+	files->next_page = 1;
+	files->is_short = false;
+	for (size_t i = 0; i < FILE_BUCKETS; i++)
+		for (struct stack_file *file = files->buckets[i]; file; file = file->next) {
+			file->segments.n = 0;
+			file->rules.pages.n = 0;
+		}
+}
+
 /* Its places in the table of pages stay taken until all are given again. */
 static bool is_forgettable(const struct stack_file *file, uint64_t now_ns)
 {
@@ -341,8 +408,11 @@ static bool is_forgettable(const struct stack_file *file, uint64_t now_ns)
 	       now_ns - file->used_ns > FILE_UNUSED_NS;
 }
 
-void stack_files_second(struct stack_files *files, uint64_t now_ns)
+bool stack_files_second(struct stack_files *files, uint64_t now_ns)
 {
+	bool is_reset = (files->is_short || files->rules.is_short) &&
+			(!files->reset_ns || now_ns - files->reset_ns >= RESET_PERIOD_NS);
+
 	for (size_t i = 0; i < FILE_BUCKETS; i++) {
 		for (struct stack_file **at = &files->buckets[i]; *at;) {
 			struct stack_file *file = *at;
@@ -357,4 +427,9 @@ void stack_files_second(struct stack_files *files, uint64_t now_ns)
 			files->is_full_told = false;
 		}
 	}
+	if (is_reset) {
+		files->reset_ns = now_ns;
+		files_reset(files);
+	}
+	return is_reset;
 }

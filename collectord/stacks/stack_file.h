@@ -23,13 +23,14 @@ struct stack_file;
 struct stack_files;
 
 #define STACK_FILES_MAX 4096	     /* of all users; each keeps a descriptor */
-#define STACK_FILES_OF_USER_MAX 1024 /* that are not root's */
+#define STACK_FILES_OF_USER_MAX 1024 /* that processes of a user other than root mapped first */
 
 /* Code of a file that processes map in one piece. */
 struct stack_segment {
 	uint32_t page; /* first page of the file, in units of UNWIND_PAGE */
 	uint32_t n_pages;
 	uint32_t first_page; /* its place in the table of pages */
+	uint32_t uid;	     /* whose process mapped it so first */
 };
 
 /*
@@ -47,6 +48,7 @@ struct stack_file {
 	struct stack_files *files;
 	struct file_identity id;
 	uint32_t owner; /* of the parser process that reads it: 0 for a file of root */
+	uint32_t uid;	/* whose process mapped it first */
 	uint64_t n_bytes;
 	int path_fd; /* O_PATH, or of memory; -1: it cannot be opened */
 	uint32_t n_references;
@@ -94,10 +96,11 @@ struct stack_file *stack_file_ref(struct stack_file *file);
 void stack_file_unref(struct stack_file *file);
 /**
  * stack_file_place() - place of pages of the file in the table of pages, the same for each process
+ * @uid: owner of the process that maps them; all but root have a part of the table
  * @page: first page of the file; @n_pages: number of pages, of UNWIND_PAGE bytes
- * Return: the index; 0: the table is full
+ * Return: the index; 0: no room
  */
-uint32_t stack_file_place(struct stack_file *file, uint32_t page, uint32_t n_pages);
+uint32_t stack_file_place(struct stack_file *file, uint32_t uid, uint32_t page, uint32_t n_pages);
 /** stack_file_open() - open for the parser. Return: descriptor, owned by the caller; -errno */
 int stack_file_open(const struct stack_file *file);
 /** stack_file_asked() - something is wanted of the file: stack_files_pump() sends it */
@@ -108,7 +111,10 @@ typedef void (*stack_files_told_func)(struct stack_file *file, void *data);
  * @told: called later, on the loop, never from within: some of it is known now
  */
 void stack_files_pump(struct stack_files *files, stack_files_told_func told, void *data);
-/** stack_files_second() - to be called once a second: forget files that nobody uses */
-void stack_files_second(struct stack_files *files, uint64_t now_ns);
+/**
+ * stack_files_second() - to be called once a second: forget files that nobody uses
+ * Return: whether a table was full, so that all places and rules were taken back, and all lists of mappings are over
+ */
+bool stack_files_second(struct stack_files *files, uint64_t now_ns);
 /** stack_files_count() - number of files */
 size_t stack_files_count(const struct stack_files *files);

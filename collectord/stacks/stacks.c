@@ -115,7 +115,8 @@ static void look_fired(uv_timer_t *timer)
 	works_advance(s);
 	if (++s->n_looks % SECOND_LOOKS == 0) {
 		process_stacks_second(s->processes, now_ns);
-		stack_files_second(s->files, now_ns);
+		if (stack_files_second(s->files, now_ns))
+			process_stacks_reset(s->processes);
 		codes_second(s->codes, now_ns);
 	}
 }
@@ -185,14 +186,15 @@ void stacks_look(struct stacks *s, uint32_t tgid, uint32_t exec_gen, uint32_t ui
 	kick(s);
 }
 
-void stacks_exec(struct stacks *s, uint32_t tgid)
+void stacks_exec(struct stacks *s, uint32_t tgid, uint32_t exec_gen)
 {
-	process_stacks_gone(s->processes, tgid);
+	if (exec_gen)
+		process_stacks_gone(s->processes, tgid, exec_gen - 1);
 }
 
 void stacks_exit(struct stacks *s, uint32_t tgid)
 {
-	process_stacks_gone(s->processes, tgid);
+	process_stacks_gone(s->processes, tgid, UINT32_MAX);
 	codes_exit(s->codes, tgid);
 }
 

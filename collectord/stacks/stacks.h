@@ -46,8 +46,8 @@ void stacks_take_code(struct stacks *stacks, const struct code_record *record);
 struct stack *stacks_find(struct stacks *stacks, const struct call_record *call);
 /** stacks_look() - a process is about to make calls: what is known of its mappings now is kept */
 void stacks_look(struct stacks *stacks, uint32_t tgid, uint32_t exec_gen, uint32_t uid);
-/** stacks_exec() - a process executes another program: what is known of its mappings is over */
-void stacks_exec(struct stacks *stacks, uint32_t tgid);
+/** stacks_exec() - a process executes another program, its exec_gen-th: what is known of those before is over */
+void stacks_exec(struct stacks *stacks, uint32_t tgid, uint32_t exec_gen);
 /** stacks_exit() - a process ended */
 void stacks_exit(struct stacks *stacks, uint32_t tgid);
 /** stacks_finish() - make every stack ready now, with what is known */

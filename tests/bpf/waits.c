@@ -44,7 +44,8 @@ static uint64_t ready_ns(void)
 
 	if (!file)
 		return 0;
-	(void)fscanf(file, "%*u %llu", &ns);
+	if (fscanf(file, "%*u %llu", &ns) != 1)
+		ns = 0;
 	(void)fclose(file);
 	return ns;
 }

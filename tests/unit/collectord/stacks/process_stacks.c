@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which stacks of a process are known, when it executes programs and ends; its records may come in another order than
+ * it did so. No mappings are read here.
+ */
+#include "stacks/process_stacks.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "bpf/record.h"
+#include "clock.h"
+#include "events/stack.h"
+#include "probes/probe_stacks.h"
+#include "stacks/process_maps.h"
+#include "tests/support/check.h"
+
+/* --- no mappings --- */
+
+int process_maps_read(struct stack_files *files, int proc_fd, uint32_t tgid, uint32_t uid,
+		      struct process_maps **ret_maps)
+{
+	(void)files, (void)proc_fd, (void)tgid, (void)uid, (void)ret_maps;
+	return -ESRCH;
+}
+
+int process_maps_take(struct stack_files *files, int proc_fd, const struct mappings_record *record,
+		      struct process_maps **ret_maps)
+{
+	(void)files, (void)proc_fd, (void)record, (void)ret_maps;
+	return -ENOMEM;
+}
+
+void process_maps_want(const struct process_maps *maps)
+{
+	(void)maps;
+}
+
+struct process_maps *process_maps_ref(struct process_maps *maps)
+{
+	return maps;
+}
+
+void process_maps_unref(struct process_maps *maps)
+{
+	CHECK("no mappings", !maps);
+}
+
+void process_maps_to_kernel(const struct process_maps *maps, struct stack_maps *ret)
+{
+	(void)maps, (void)ret;
+}
+
+int probe_stacks_maps_put(struct probe_set *set, uint32_t tgid, const struct stack_maps *maps)
+{
+	(void)set, (void)tgid, (void)maps;
+	return 0;
+}
+
+/* --- the table --- */
+
+#define EXEC_GENS 3
+#define LATER_NS (4 * NSEC_PER_SEC)
+
+enum step {
+	STEP_NONE,
+	STEP_STACK_0, /* a stack of the program with this number */
+	STEP_STACK_1,
+	STEP_STACK_2,
+	STEP_EXEC_1, /* the record of the exec that began it */
+	STEP_EXEC_2,
+	STEP_EXIT,
+	STEP_LATER,
+};
+
+static const struct {
+	const char *name;
+	bool runs; /* the process */
+	enum step steps[6];
+	bool is_known[EXEC_GENS]; /* its stack */
+} cases[] = {
+	{ "running", true, { STEP_STACK_0, STEP_LATER }, { true } },
+	{ "exec", true, { STEP_STACK_0, STEP_EXEC_1, STEP_STACK_1, STEP_LATER }, { false, true } },
+	{ "records of a program that was just replaced",
+	  true,
+	  { STEP_STACK_0, STEP_EXEC_1, STEP_STACK_1 },
+	  { true, true } },
+	{ "a stack before the exec's record",
+	  true,
+	  { STEP_STACK_0, STEP_STACK_1, STEP_EXEC_1, STEP_LATER },
+	  { false, true } },
+	{ "two execs",
+	  true,
+	  { STEP_STACK_1, STEP_STACK_2, STEP_EXEC_1, STEP_EXEC_2, STEP_LATER },
+	  { false, false, true } },
+	{ "exit", true, { STEP_STACK_0, STEP_EXIT, STEP_LATER }, { false } },
+	{ "records after the exit", true, { STEP_STACK_0, STEP_EXIT }, { true } },
+	{ "an exit without a record", false, { STEP_STACK_0, STEP_LATER, STEP_LATER }, { false } },
+	{ "a stack behind the exit's record", false, { STEP_EXIT, STEP_STACK_0, STEP_LATER, STEP_LATER }, { false } },
+};
+
+/* Return: the id of a process that is gone, which the system gives to no other so soon */
+static uint32_t gone_process(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	CHECK_INT_EQ("a process", waitpid(pid, NULL, 0), pid);
+	return (uint32_t)pid;
+}
+
+static void stack_note(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen)
+{
+	struct stack_record record = { .tgid = tgid, .exec_gen = exec_gen, .id = 1 };
+	struct process_maps *maps = NULL;
+
+	CHECK("a new stack", process_stacks_note(p, &record, &maps) && !maps);
+}
+
+/* The second record of an id. */
+static void again_check(void)
+{
+	static const struct {
+		const char *name;
+		bool is_ready, is_complete, is_new;
+	} firsts[] = {
+		{ "a complete stack", true, true, false },
+		{ "one without a name", true, false, true },
+		{ "one that is not named yet", false, false, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {
+		struct stack_record record = { .tgid = (uint32_t)getpid(), .id = 1 };
+		const struct call_record call = { .tgid = record.tgid, .stack = 1 };
+		struct process_maps *maps = NULL;
+		struct process_stacks *p;
+		struct stack *first, *again, *found;
+
+		CHECK_INT_EQ(firsts[i].name, process_stacks_new(NULL, NULL, &p), 0);
+		first = stack_ref(process_stacks_note(p, &record, &maps));
+		if (firsts[i].is_ready)
+			CHECK_INT_EQ(firsts[i].name, stack_name(first, NULL, 0, firsts[i].is_complete, ""), 0);
+		again = process_stacks_note(p, &record, &maps);
+		CHECK_INT_EQ(firsts[i].name, again != NULL, firsts[i].is_new);
+		found = process_stacks_find(p, &call);
+		CHECK(firsts[i].name, found == (again ? again : first) && (!again || again != first));
+		(void)stack_unref(found);
+		(void)stack_unref(first);
+		process_stacks_free(p);
+	}
+}
+
+static void step_take(struct process_stacks *p, uint32_t tgid, enum step step, uint64_t *now_ns)
+{
+	switch (step) {
+	case STEP_NONE:
+		return;
+	case STEP_STACK_0:
+	case STEP_STACK_1:
+	case STEP_STACK_2:
+		stack_note(p, tgid, (uint32_t)(step - STEP_STACK_0));
+		return;
+	case STEP_EXEC_1:
+	case STEP_EXEC_2:
+		process_stacks_gone(p, tgid, (uint32_t)(step - STEP_EXEC_1));
+		return;
+	case STEP_EXIT:
+		process_stacks_gone(p, tgid, UINT32_MAX);
+		return;
+	case STEP_LATER:
+		*now_ns += LATER_NS;
+		process_stacks_second(p, *now_ns);
+		return;
+	}
+}
+
+int main(void)
+{
+	again_check();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct process_stacks *p;
+		uint32_t tgid = cases[i].runs ? (uint32_t)getpid() : gone_process();
+		uint64_t now_ns = clock_now_ns();
+
+		CHECK_INT_EQ(cases[i].name, process_stacks_new(NULL, NULL, &p), 0);
+		for (size_t k = 0; k < ARRAY_SIZE(cases[i].steps); k++)
+			step_take(p, tgid, cases[i].steps[k], &now_ns);
+		for (uint32_t gen = 0; gen < EXEC_GENS; gen++) {
+			const struct call_record call = { .tgid = tgid, .exec_gen = gen, .stack = 1 };
+			struct stack *stack = process_stacks_find(p, &call);
+
+			CHECK_INT_EQ(cases[i].name, stack != NULL, cases[i].is_known[gen]);
+			(void)stack_unref(stack);
+		}
+		process_stacks_free(p);
+	}
+	return check_result();
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Places of files in the table of pages: the same for all who map a piece, a part of the table for each user, given
+ * anew when it was full. The file is the kernel's own code, which everybody maps; no kernel half is here.
+ */
+#include "stacks/stack_file.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "bpf/stack_record.h"
+#include "clock.h"
+#include "probes/probe_set.h"
+#include "probes/probe_stacks.h"
+#include "procs/procfs.h"
+#include "tests/support/check.h"
+
+/* --- no kernel half --- */
+
+static size_t n_resets;
+
+uint32_t probe_stacks_page(const struct probe_set *set, uint32_t page)
+{
+	(void)set, (void)page;
+	return UNWIND_PAGE_UNKNOWN;
+}
+
+void probe_stacks_page_put(struct probe_set *set, uint32_t page, uint32_t entry)
+{
+	(void)set, (void)page, (void)entry;
+}
+
+int probe_stacks_rows_put(struct probe_set *set, uint32_t first, const uint32_t *rows, size_t n)
+{
+	(void)set, (void)first, (void)rows, (void)n;
+	return 0;
+}
+
+void probe_stacks_side_put(struct probe_set *set, uint32_t idx, const struct unwind_side *side)
+{
+	(void)set, (void)idx, (void)side;
+}
+
+void probe_stacks_reset(struct probe_set *set)
+{
+	(void)set;
+	n_resets++;
+}
+
+int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record *ret, size_t room)
+{
+	(void)set, (void)tgid, (void)ret, (void)room;
+	return 0;
+}
+
+/* --- the file --- */
+
+static int on_vdso(const struct procfs_mapping *m, void *data)
+{
+	struct stack_sight *sight = data;
+
+	if (strcmp(m->path, "[vdso]") != 0)
+		return 0;
+	sight->start = m->start;
+	sight->end = m->end;
+	return 1;
+}
+
+static struct stack_file *file_get(struct stack_files *files)
+{
+	struct stack_sight sight = { .is_vdso = true, .path = "[vdso]" };
+	struct stack_file *file = NULL;
+	int self_fd = procfs_open_process(stack_files_proc_fd(files), (uint32_t)getpid());
+
+	CHECK_INT_EQ("mappings", procfs_maps_read(self_fd, on_vdso, &sight), 1);
+	CHECK_INT_EQ("a file", stack_file_get(files, &sight, &file), 0);
+	(void)close(self_fd);
+	return file;
+}
+
+/* --- the table --- */
+
+#define QUARTER (UNWIND_PAGES / 4)
+#define HALF (UNWIND_PAGES / 2)
+enum { NONE, NEW, OLD }; /* no place, behind all others, inside one that was given */
+
+static const struct {
+	const char *name;
+	struct {
+		uint32_t uid, page, n_pages;
+		int want;
+	} steps[12];
+	bool is_reset; /* a second later */
+} cases[] = {
+	{ "the same for all",
+	  { { 1000, 5, 10, NEW }, { 1001, 5, 10, OLD }, { 0, 7, 2, OLD }, { 0, 7, 9, NEW } },
+	  false },
+	{ "no pages", { { 1000, 5, 0, NONE } }, false },
+	{ "a user's part",
+	  { { 1000, 0, QUARTER - 1, NEW }, { 1000, QUARTER, 1, NEW }, { 1000, HALF, 1, NONE }, { 1001, HALF, 1, NEW } },
+	  true },
+	{ "more than a part at once", { { 1000, 0, QUARTER + 1, NONE }, { 0, 0, QUARTER + 1, NEW } }, false },
+	{ "all",
+	  { { 0, 0, UNWIND_PAGES - 2, NEW }, { 1000, UNWIND_PAGES, 1, NEW }, { 1001, UNWIND_PAGES + 1, 1, NONE } },
+	  true },
+	{ "one user's pieces of a file",
+	  { { 1000, 0, 1, NEW },
+	    { 1000, 2, 1, NEW },
+	    { 1000, 4, 1, NEW },
+	    { 1000, 6, 1, NEW },
+	    { 1000, 8, 1, NEW },
+	    { 1000, 10, 1, NEW },
+	    { 1000, 12, 1, NEW },
+	    { 1000, 14, 1, NEW },
+	    { 1000, 16, 1, NONE },
+	    { 1001, 16, 1, NEW },
+	    { 1000, 16, 1, OLD },
+	    { 0, 18, 1, NEW } },
+	  false },
+};
+
+int main(void)
+{
+	const struct stack_readers readers = { .parser = { NULL } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t now_ns = clock_now_ns();
+		struct stack_files *files;
+		struct stack_file *file;
+		uint32_t next = 1;
+
+		CHECK_INT_EQ(cases[i].name, stack_files_new(&readers, NULL, &files), 0);
+		file = file_get(files);
+		for (size_t k = 0; k < ARRAY_SIZE(cases[i].steps) &&
+				   cases[i].steps[k].want + cases[i].steps[k].n_pages + cases[i].steps[k].uid;
+		     k++) {
+			uint32_t place = stack_file_place(file, cases[i].steps[k].uid, cases[i].steps[k].page,
+							  cases[i].steps[k].n_pages);
+
+			if (cases[i].steps[k].want == NEW) {
+				CHECK_INT_EQ(cases[i].name, place, next);
+				next += cases[i].steps[k].n_pages;
+			} else {
+				CHECK_INT_EQ(cases[i].name, place && place < next, cases[i].steps[k].want == OLD);
+			}
+		}
+		n_resets = 0;
+		CHECK_INT_EQ(cases[i].name, stack_files_second(files, now_ns), cases[i].is_reset);
+		CHECK_INT_EQ(cases[i].name, n_resets, cases[i].is_reset);
+		CHECK_INT_EQ(cases[i].name, stack_file_place(file, 1002, 1u << 20, 1), cases[i].is_reset ? 1 : next);
+		/* Not again so soon. */
+		CHECK_INT_EQ(cases[i].name, stack_file_place(file, 1001, 1u << 21, QUARTER + 1), 0);
+		CHECK("not again at once", !stack_files_second(files, now_ns + NSEC_PER_SEC));
+		stack_file_unref(file);
+		stack_files_free(files);
+	}
+	return check_result();
+}
