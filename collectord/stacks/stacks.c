@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "children/child.h"
 #include "clock.h"
+#include "probes/probe_stacks.h"
 #include "procs/procfs.h"
 #include "stacks/codes.h"
 #include "stacks/process_maps.h"
@@ -18,7 +19,9 @@
 #include "stacks/stack_file.h"
 #include "stacks/work.h"
 
-#define WORK_BYTES_MAX (64u << 20) /* of records on their way; beyond, a stack is named with what is known at once */
+/* Of records on their way; beyond, a stack is named with what is known at once. The rest is for those without a copy. */
+#define WORK_BYTES_MAX (64u << 20)
+#define WORK_COPIES_BYTES_MAX (WORK_BYTES_MAX / 4 * 3)
 #define LOOK_MS 100		   /* how often stacks that wait too long are looked for */
 #define SECOND_LOOKS 10
 
@@ -60,12 +63,25 @@ static void code_told(void *data)
 	kick(data);
 }
 
+/*
+ * The kernel half sends a stack again whose names were not known in time, when it is met the next time: those of all
+ * later calls would be missing.
+ */
+static void unnamed_forget(struct stacks *s, const struct work *work)
+{
+	const struct stack_record *r = work->record;
+
+	if (work->state != WORK_DONE && !(r->id & STACK_ID_ONCE))
+		probe_stacks_forget(s->probes, r->tgid, r->exec_gen, r->id);
+}
+
 /* @at: where the list has it */
 static void work_settle(struct stacks *s, struct work **at)
 {
 	struct work *work = *at;
 
 	work_finish(work);
+	unnamed_forget(s, work);
 	*at = work->next;
 	work->next = s->done;
 	s->done = work;
@@ -153,7 +169,7 @@ void stacks_take(struct stacks *s, const struct stack_record *record)
 	s->works = work;
 	s->n_works++;
 	s->n_bytes += work->n_bytes;
-	if (s->n_bytes > WORK_BYTES_MAX)
+	if (s->n_bytes > (record->n_memory ? WORK_COPIES_BYTES_MAX : WORK_BYTES_MAX))
 		work_settle(s, &s->works);
 	kick(s);
 }
