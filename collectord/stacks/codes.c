@@ -20,7 +20,7 @@
 #define CODES_PROCESSES 1024 /* a power of two: processes with the same rest share a count */
 #define CODES_ASKED_MAX 16   /* at a time: others wait for the same parser */
 #define CODES_LIMIT_NS (5 * NSEC_PER_SEC)
-#define CODE_TRIES 2 /* the parser may have died of another object, or have had no CPU */
+#define CODE_TRIES 2			 /* the parser may have died of another object, or have had no CPU */
 #define GONE_KEPT_NS (10 * NSEC_PER_SEC) /* after the end of a process */
 #define GONE_LATE_NS (2 * NSEC_PER_SEC)	 /* what comes later belongs to a new process with the same number */
 

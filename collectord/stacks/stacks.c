@@ -19,10 +19,11 @@
 #include "stacks/stack_file.h"
 #include "stacks/work.h"
 
-/* Of records on their way; beyond, a stack is named with what is known at once. The rest is for those without a copy. */
+/* Of records on their way; beyond, a stack is named with what is known at once. The rest is for those without a copy.
+ */
 #define WORK_BYTES_MAX (64u << 20)
 #define WORK_COPIES_BYTES_MAX (WORK_BYTES_MAX / 4 * 3)
-#define LOOK_MS 100		   /* how often stacks that wait too long are looked for */
+#define LOOK_MS 100 /* how often stacks that wait too long are looked for */
 #define SECOND_LOOKS 10
 
 struct stacks {

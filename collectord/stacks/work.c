@@ -252,7 +252,8 @@ static bool is_in_interpreter(const struct work *work)
 		const struct process_map *map = process_maps_find(work->maps, work->record->native[i].ip - 1);
 		const char *name = map && map->file ? name_of_path(map->file->path) : "";
 
-		if (strncmp(name, program, sizeof(program) - 1) == 0 || strncmp(name, library, sizeof(library) - 1) == 0)
+		if (strncmp(name, program, sizeof(program) - 1) == 0 ||
+		    strncmp(name, library, sizeof(library) - 1) == 0)
 			return true;
 	}
 	return false;
@@ -272,6 +273,8 @@ static const char *work_why(const struct work *work, bool is_placed)
 	/* The first calls may come before the interpreter was read. */
 	if (!why[0] && r->python_end == STACK_END_NONE && is_in_interpreter(work))
 		why = "the Python interpreter was not known yet, or the thread ran no Python code";
+	if (!why[0] && work->state != WORK_DONE)
+		why = "its frames were not named in time";
 	if (!why[0] && !python_is_known(work))
 		why = "some Python code could not be read";
 	if (!why[0] && !is_placed)
