@@ -23,7 +23,8 @@ uint64_t lost_sum(const Ingero__V1__Lost *lost, enum lost_kind kind);
  * @is_whole: the recording misses nothing of what was captured; else there is no "nothing lost"
  */
 void lost_append(struct buf *out, const Ingero__V1__Lost *lost, const char *late, bool is_whole);
-/** lost_gap_is_recording() - whether data of a gap was captured, and is missing in the file: a full queue or disk, ... */
+/** lost_gap_is_recording() - whether data of a gap was captured, and is missing in the file: a full queue or disk, ...
+ */
 bool lost_gap_is_recording(const Ingero__V1__Gap *gap);
 /** lost_gap_append() - append what is missing of a time, and why: "12 single calls not recorded (...)" */
 void lost_gap_append(struct buf *out, const Ingero__V1__Gap *gap);

@@ -606,7 +606,7 @@ static void not_written_test(void)
 		Ingero__V1__Store before = INGERO__V1__STORE__INIT, now = INGERO__V1__STORE__INIT;
 		Ingero__V1__Start told = start;
 		const struct trace_setting setting = { .scope = "of alice", .kept = "all", .start = &told };
-		static char path[] = "/tmp/x.db";
+		static char path[] = "/var/lib/x.db";
 		CLEANUP(buf_done) struct buf out = BUF_INIT;
 		static struct figures f;
 
