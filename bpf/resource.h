@@ -164,7 +164,7 @@ static __always_inline void syscall_note(__u32 slot, struct thread_wait *wait, s
 		kind = RESOURCE_FILE_LOCK;
 		break;
 	case OBJECT_DESCRIPTOR:
-		kind = syscall_writes(nr) ? RESOURCE_WRITTEN : RESOURCE_INODE;
+		kind = syscall_has(nr, WRITES) ? RESOURCE_WRITTEN : RESOURCE_INODE;
 		break;
 	case OBJECT_CHILD_A:
 		child_note(wait, task, (__s32)user_argument(regs, 0));

@@ -30,7 +30,7 @@ static __always_inline bool is_own_wish(struct task_struct *waker, const void *c
 	if (waker->flags & (PF_EXITING | PF_IO_WORKER))
 		return true;
 	nr = user_syscall((const struct pt_regs *)bpf_task_pt_regs(waker));
-	return nr >= 0 && syscall_wakes(nr);
+	return nr >= 0 && syscall_has(nr, WAKES);
 }
 
 /*
@@ -47,7 +47,7 @@ static __always_inline bool is_peers_wish(struct task_struct *waker, struct task
 	if (waker->flags & PF_KTHREAD || !waker->pid)
 		return false;
 	nr = user_syscall(regs);
-	if (nr < 0 || !syscall_wakes(nr) || syscall_object(nr) != OBJECT_DESCRIPTOR ||
+	if (nr < 0 || !syscall_has(nr, WAKES) || syscall_object(nr) != OBJECT_DESCRIPTOR ||
 	    syscall_object(user_syscall(waiting)) != OBJECT_DESCRIPTOR)
 		return false;
 	return are_peers(descriptor_file((__u64)waker, (__u32)user_argument(regs, 0)),

@@ -174,6 +174,36 @@ static int perf_events(struct attach *a, const struct attach_programs *programs,
 	return 0;
 }
 
+int attach_try_kind(enum probe_back_end back_end)
+{
+	static const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	bool is_session = back_end == PROBE_BACK_END_SESSION;
+	enum bpf_attach_type type =
+		(enum bpf_attach_type)(is_session ? ATTACH_TYPE_UPROBE_SESSION : ATTACH_TYPE_UPROBE_MULTI);
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = type);
+	const struct probe_site site = { .offset = 0 };
+	CLEANUP(attach_closep) struct attach *attach = NULL;
+	CLEANUP(closep) int program_fd = -1;
+	CLEANUP(closep) int path_fd = -1;
+	int r;
+
+	if (back_end == PROBE_BACK_END_PERF)
+		return 0;
+	program_fd =
+		bpf_prog_load(BPF_PROG_TYPE_KPROBE, "kind", "Dual BSD/GPL", nothing, ARRAY_SIZE(nothing), &options);
+	if (program_fd < 0)
+		return -errno;
+	path_fd = open("/", O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		return -errno;
+	r = attach_open(back_end, &(struct attach_programs){ is_session ? program_fd : -1, program_fd, -1 }, path_fd,
+			&site, 1, &attach);
+	return r == -EINVAL || r == -E2BIG ? -EOPNOTSUPP : 0;
+}
+
 int attach_open(enum probe_back_end back_end, const struct attach_programs *programs, int path_fd,
 		const struct probe_site *sites, size_t n_sites, struct attach **ret_attach)
 {

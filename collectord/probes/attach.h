@@ -25,6 +25,17 @@ struct attach_programs {
 };
 
 /**
+ * attach_try_kind() - ask the kernel for the kind of link of a back end
+ * @back_end: not AUTO
+ *
+ * A link of a program that does nothing, to a directory: a kernel that has the kind refuses the directory. Nothing is
+ * attached. This takes a millisecond; loading the programs of a back end takes up to a second before the kernel refuses
+ * the link.
+ *
+ * Return: 0: worth loading; -EOPNOTSUPP: this kernel has not that kind; -errno: no program can be loaded
+ */
+int attach_try_kind(enum probe_back_end back_end);
+/**
  * attach_open() - attach all sites of one file, or none
  * @back_end: not AUTO; SESSION falls back to a uprobe_multi link when session_fd is -1
  * @path_fd:  O_PATH descriptor, borrowed for the call

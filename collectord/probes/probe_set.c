@@ -215,6 +215,10 @@ static int set_try(struct probe_set *set, enum probe_back_end back_end, const st
 	int r;
 
 	set->back_end = back_end;
+	r = attach_try_kind(back_end);
+	*ret_step = r == -EOPNOTSUPP ? "attach" : "load";
+	if (r < 0)
+		return r;
 	if (back_end == PROBE_BACK_END_SESSION) {
 		*ret_step = "be the only tracer with it";
 		r = session_claim(set);
@@ -267,7 +271,7 @@ static void set_freep(struct probe_set **set)
 static const char *open_advice(int r)
 {
 	/* The verifier returns these errors, too, for features that this kernel lacks. */
-	if ((r == -EPERM || r == -EACCES) && geteuid() == 0)
+	if (r == -EOPNOTSUPP || ((r == -EPERM || r == -EACCES) && geteuid() == 0))
 		return "; this kernel refuses it: session links need Linux 6.13, uprobe_multi 6.6; '--back-end auto' "
 		       "takes what works";
 	if (r == -EPERM || r == -EACCES)

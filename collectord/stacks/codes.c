@@ -21,6 +21,7 @@
 #define CODES_ASKED_MAX 16   /* at a time: others wait for the same parser */
 #define CODES_LIMIT_NS (5 * NSEC_PER_SEC)
 #define CODE_TRIES 2			 /* the parser may have died of another object, or have had no CPU */
+#define MINOR_HIDES_UNBEGUN 11		 /* of CPython 3: it hides a frame before its first instruction from here on */
 #define GONE_KEPT_NS (10 * NSEC_PER_SEC) /* after the end of a process */
 #define GONE_LATE_NS (2 * NSEC_PER_SEC)	 /* what comes later belongs to a new process with the same number */
 
@@ -42,6 +43,7 @@ struct python_code {
 	uint32_t first_line;
 	uint32_t traceable;
 	uint32_t n_failed;		       /* questions without an answer */
+	uint16_t minor;			       /* 3.minor of the interpreter */
 	struct parser_code_question *question; /* with the record; NULL once it is ready */
 	struct parser_code_line *lines;	       /* with the texts behind; NULL: none */
 	uint32_t n_lines;
@@ -394,6 +396,7 @@ static struct python_code *code_new(const struct code_record *record)
 	code->address = record->code;
 	code->first_line = record->first_line;
 	code->traceable = record->traceable;
+	code->minor = record->minor;
 	code->taken_ns = clock_now_ns();
 	code->name = code->qualname = code->file = "";
 	return code;
@@ -564,7 +567,7 @@ uint32_t python_code_line(const struct python_code *code, uint64_t instruction)
 	return low ? code->lines[low - 1].line : 0;
 }
 
-bool python_code_has_begun(const struct python_code *code, uint64_t instruction)
+bool python_code_is_shown(const struct python_code *code, uint64_t instruction)
 {
-	return (int64_t)instruction >= (int64_t)code->traceable;
+	return code->minor < MINOR_HIDES_UNBEGUN || (int64_t)instruction >= (int64_t)code->traceable;
 }

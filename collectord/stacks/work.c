@@ -176,8 +176,8 @@ static void python_frame(const struct work *work, size_t i, struct stack_frame *
 #define MINOR_WITHOUT_NODES 12 /* from here on no list but the entries' own tells which frames belong together */
 
 /*
- * Python itself does not show a frame before its first instruction. Up to 3.11 each frame keeps its place: the nodes of
- * the interpreter's list count them.
+ * From 3.11 on Python itself does not show a frame before its first instruction. In 3.11 it keeps its place: the nodes
+ * of the interpreter's list count frames.
  */
 static void unbegun_drop(struct work *work)
 {
@@ -187,7 +187,7 @@ static void unbegun_drop(struct work *work)
 	for (size_t i = 0; i < r->n_python; i++) {
 		struct python_code *code = work->codes[i];
 
-		if (code && python_code_is_ready(code) && !python_code_has_begun(code, r->python[i].instruction)) {
+		if (code && python_code_is_ready(code) && !python_code_is_shown(code, r->python[i].instruction)) {
 			python_code_unref(code);
 			code = NULL;
 			r->python[i].code = 0;

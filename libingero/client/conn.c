@@ -22,8 +22,8 @@
 #define READS_PER_TURN 32 /* so that a busy stream leaves time for the caller's screen */
 #define CONNECT_S 5	  /* maximum wait, while more clients queue than the daemon accepts */
 #define HELLO_MS 10000
-#define PRIVATE_END_MS 8000    /* to detach every probe; the slowest back end needs seconds on many CPUs */
-#define PRIVATE_HELLO_MS 30000 /* the daemon answers before it loads or attaches anything, but machines are slow */
+#define PRIVATE_END_MS 8000	/* to detach every probe; the slowest back end needs seconds on many CPUs */
+#define PRIVATE_HELLO_MS 120000 /* one that captures answers once its programs are loaded: a second of a quiet CPU */
 
 uint64_t conn_now_ns(void)
 {

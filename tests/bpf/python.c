@@ -154,8 +154,9 @@ static void stack_take(const struct stack_record *record)
 		const struct code *code = code_place(frame->code);
 		char text[LINE_BYTES];
 
-		/* No frame, or one that has not begun, which Python does not show. */
-		if (!frame->code || (int64_t)frame->instruction < (int64_t)code->traceable)
+		/* No frame, or one that has not begun, which Python does not show from 3.11 on. */
+		if (!frame->code ||
+		    (record->python_minor >= 11 && (int64_t)frame->instruction < (int64_t)code->traceable))
 			continue;
 		(void)snprintf(text, sizeof(text), "%s\t%s\t%s\t%u", code->address ? code->name : "(none)",
 			       code->address ? code->qualname : "", code->address ? code->file : "",

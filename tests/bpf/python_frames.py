@@ -281,6 +281,23 @@ def finalized():
     gc.collect()
 
 
+def quiet():
+    return 1
+
+
+def hooked(frame, event, argument):
+    if event == "call" and frame.f_code is quiet.__code__:
+        here()
+
+
+def hooks():
+    """Hooks of a call run before its first instruction up to 3.10, where the interpreter shows its frame."""
+    for hook in (sys.setprofile, sys.settrace):
+        hook(hooked)
+        quiet()
+        hook(None)
+
+
 def same():
     """Equal stacks, which have one id."""
     for _ in range(50):
@@ -343,6 +360,7 @@ def main():
     same()
     reuse()
     finalized()
+    hooks()
     threads()
     from_c()
     sub_interpreter()

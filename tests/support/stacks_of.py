@@ -17,6 +17,8 @@ ENDS = {"link_none", "state_none"}
 NAMES = ("name", "line", "a name that is not this address's", "a name of code that has none", "name of code made at run time",
          "the first frame is not the traced function")
 EVAL = "_PyEval_EvalFrameDefault"
+# Frames of C from a function with a probe to the interpreter's loop, at most, and from the program's start to its loop, at least.
+PROBED, OUTERMOST = 6, 8
 
 
 def read(path):
@@ -122,6 +124,8 @@ class Judge:
             told = self.behind_standins(told, frames)
         ips = [int(frame.get("ip", "0"), 16) for frame in told]
         truth = [int(frame["ip"], 16) for frame in frames]
+        if "before" in call:
+            ips = self.before_probe(call, ips, truth)
         ips = self.same_eval(call, ips, truth)
         self.n_frames += len(ips)
         rule, least = call["rule"], 0 if is_inner else call["least"]
@@ -153,6 +157,13 @@ class Judge:
         first = int(frames[0]["ip"], 16) if frames else 0
         place = next((i for i, frame in enumerate(told) if int(frame.get("ip", "0"), 16) == first), len(told))
         return told[place:]
+
+    @staticmethod
+    def before_probe(call, ips, truth):
+        """Frames that the program could see, if those outside of them are of the function that is probed, and end as the call before did."""
+        before, outer = [int(frame["ip"], 16) for frame in call["before"]], ips[len(truth):]
+        same = next((k for k, (one, other) in enumerate(zip(reversed(outer), reversed(before))) if one != other), min(len(outer), len(before)))
+        return ips[:len(truth)] if len(outer) - same <= PROBED and same >= OUTERMOST else ips
 
     @staticmethod
     def same_eval(call, ips, truth):

@@ -11,6 +11,7 @@ line of JSON for each, in the form of callers.h, and
 
     "python": [[co_filename, co_name, co_qualname or null, line], ...]     innermost first
     "eval": [file, address] of the interpreter's loop
+    "before": frames of the thread's call before; only where backtrace(3) could not follow a return address that the tracer has replaced
 
 FILE '-' is stdout. --check: the stack inside of each call is compared with what is told; only where nobody traces. Exit status 77: the stand-in library is missing.
 """
@@ -18,6 +19,7 @@ import argparse
 import ctypes
 import itertools
 import json
+import mmap
 import os
 import sys
 import threading
@@ -52,15 +54,29 @@ class Report:
             raise OSError("no line was written")
 
 
-def eval_loop():
-    """[file, address] of the interpreter's loop."""
-    address = ctypes.cast(ctypes.pythonapi._PyEval_EvalFrameDefault, ctypes.c_void_p).value
+def mapped_at(address):
+    """Name of the mapping of an address; None: there is none."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
         for line in maps:
             start, end = (int(word, 16) for word in line.split()[0].split("-"))
             if start <= address < end:
-                return [line.split(maxsplit=5)[5].rstrip("\n"), hex(address)]
+                return (line.split(maxsplit=5) + [""])[5].rstrip("\n")
     return None
+
+
+def eval_loop():
+    """[file, address] of the interpreter's loop."""
+    address = ctypes.cast(ctypes.pythonapi._PyEval_EvalFrameDefault, ctypes.c_void_p).value
+    return [mapped_at(address), hex(address)]
+
+
+def ends_at_probe(frames):
+    """
+    Whether backtrace(3) ended where the tracer's probe on the return of a function has replaced an address on the stack: in 3.9 to 3.13 on
+    that of the garbage collector.
+    """
+    last = int(frames[-1]["ip"], 16) if frames else 1
+    return last % mmap.PAGESIZE == 0 and mapped_at(last) == "[uprobes]"
 
 
 def of_library(library, name):
@@ -81,6 +97,7 @@ class Here(threading.local):
         self.shape = ("?", "complete", 0)
         self.row = None
         self.more = {}  # keys of its line
+        self.before = []  # frames of the last call with all of them
 
 
 def frames_of(frame):
@@ -113,6 +130,11 @@ def turns():
             break
         row["frames"].append({"ip": hex(ip)})
     ctypes.memset(here.pointer, 0, 8 * (len(row["frames"]) + 1))
+    if ends_at_probe(row["frames"]):
+        row["frames"].pop()
+        row["before"] = here.before
+    else:
+        here.before = row["frames"]
     report.write(row)
     yield report.malloc
     here.frames[0] = None

@@ -158,14 +158,38 @@ static void lines_check(void)
 	CHECK_STR_EQ("no qualified name", python_code_qualname(code), "");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		CHECK_INT_EQ("line", python_code_line(code, (uint64_t)cases[i].instruction), cases[i].line);
-	CHECK("not begun", !python_code_has_begun(code, (uint64_t)-2));
-	CHECK("not begun", !python_code_has_begun(code, 2));
-	CHECK("begun", python_code_has_begun(code, 4));
+	CHECK("not begun", !python_code_is_shown(code, (uint64_t)-2));
+	CHECK("not begun", !python_code_is_shown(code, 2));
+	CHECK("begun", python_code_is_shown(code, 4));
 	name_check("another process", codes, 101, 0x1000, NULL);
 	CHECK("another program", codes_find(codes, 100, 2, 0x1000) == NULL);
 	codes_end(codes);
 	CHECK_STR_EQ("after the book", python_code_name(code), "f");
 	python_code_unref(code);
+}
+
+/* Up to 3.10 hooks of a call see its frame before it has begun. */
+static void unbegun_check(void)
+{
+	static const struct {
+		uint8_t minor;
+		bool is_shown;
+	} cases[] = { { 9, true }, { 10, true }, { 11, false }, { 13, false } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct codes *codes = codes_start();
+		struct python_code *code;
+
+		(void)code_record_of(100, 0x1000, "f", 1);
+		buffer.record.minor = cases[i].minor;
+		buffer.record.traceable = 0;
+		codes_take(codes, &buffer.record);
+		code = codes_find(codes, 100, 1, 0x1000);
+		CHECK_INT_EQ("not begun", python_code_is_shown(code, (uint64_t)-2), cases[i].is_shown);
+		CHECK("begun", python_code_is_shown(code, 0));
+		python_code_unref(code);
+		codes_end(codes);
+	}
 }
 
 /* Another object at the same address: each stack keeps its own, whatever the order of the answers. */
@@ -321,6 +345,7 @@ static void room_check(void)
 int main(void)
 {
 	lines_check();
+	unbegun_check();
 	reuse_check();
 	failures_check();
 	evicted_check();
