@@ -20,10 +20,13 @@
 #include "stacks/stack_file.h"
 #include "stacks/work.h"
 
-#define LOOKS_AHEAD 32		   /* stacks that come in one turn of the loop: more of them point to the same code */
-#define WORK_BYTES_MAX (64u << 20) /* of records on their way; beyond, a stack is named with what is known at once */
-#define TRIM_BYTES (4u << 20)	   /* of records that were on their way: their memory is given back to the system */
-#define LOOK_MS 100		   /* how often stacks that wait too long are looked for */
+#define LOOKS_AHEAD 32 /* stacks that come in one turn of the loop: more of them point to the same code */
+/* Of records on their way; beyond, a stack is named with what is known at once. The rest is for those without a copy.
+ */
+#define WORK_BYTES_MAX (64u << 20)
+#define WORK_COPIES_BYTES_MAX (WORK_BYTES_MAX / 4 * 3)
+#define TRIM_BYTES (4u << 20) /* of records that were on their way: their memory is given back to the system */
+#define LOOK_MS 100	      /* how often stacks that wait too long are looked for */
 #define SECOND_LOOKS 10
 
 struct stacks {
@@ -66,16 +69,25 @@ static void code_told(void *data)
 	kick(data);
 }
 
+/*
+ * The kernel half sends a stack again whose names were not known in time, when it is met the next time: those of all
+ * later calls would be missing.
+ */
+static void unnamed_forget(struct stacks *s, const struct work *work)
+{
+	const struct stack_record *r = work->record;
+
+	if ((work->state != WORK_DONE || (r->n_memory && !work->maps)) && !(r->id & STACK_ID_ONCE))
+		probe_stacks_forget(s->probes, r->tgid, r->exec_gen, r->id);
+}
+
 /* @at: where the list has it */
 static void work_settle(struct stacks *s, struct work **at)
 {
 	struct work *work = *at;
-	const struct stack_record *r = work->record;
 
 	work_finish(work);
-	/* Later calls have the number of this copy: they get a better one. */
-	if (r->n_memory && (r->native_end == STACK_END_RULE || !work->maps))
-		probe_stacks_forget(s->probes, r->tgid, r->exec_gen, r->id);
+	unnamed_forget(s, work);
 	*at = work->next;
 	work->next = s->done;
 	s->done = work;
@@ -179,7 +191,7 @@ void stacks_take(struct stacks *s, const struct stack_record *record)
 	s->n_works++;
 	s->n_bytes += work->n_bytes;
 	s->n_bytes_most = MAX(s->n_bytes_most, s->n_bytes);
-	if (s->n_bytes > WORK_BYTES_MAX) {
+	if (s->n_bytes > (record->n_memory ? WORK_COPIES_BYTES_MAX : WORK_BYTES_MAX)) {
 		work->is_crowded_out = true;
 		work_settle(s, &s->works);
 	}

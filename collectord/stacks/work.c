@@ -293,6 +293,8 @@ static const char *work_why(const struct work *work, const struct stack_frame *n
 	/* The first calls may come before the interpreter was read. */
 	if (!why[0] && r->python_end == STACK_END_NONE && is_in_interpreter(work, native))
 		why = "the Python interpreter was not known yet, or the thread ran no Python code";
+	if (!why[0] && work->state != WORK_DONE)
+		why = "its frames were not named in time";
 	if (!why[0] && !python_is_known(work))
 		why = "some Python code could not be read";
 	if (!why[0] && !is_placed)
