@@ -136,7 +136,7 @@ class Judge:
         truth = [int(frame["ip"], 16) for frame in frames]
         if "before" in call:
             ips = self.before_probe(call, ips, truth)
-        ips = self.same_eval(call, ips, truth)
+        ips = self.same_eval(call, ips, truth, told)
         self.n_frames += len(ips)
         rule, least = call["rule"], 0 if is_inner else call["least"]
         if is_complete:
@@ -182,16 +182,23 @@ class Judge:
         return ips[:len(truth)] if len(outer) - same <= PROBED and same >= OUTERMOST else ips
 
     @staticmethod
-    def same_eval(call, ips, truth):
-        """The interpreter chooses another way to call when it has learned more: another address in its loop, at the same place of the stack."""
+    def same_eval(call, ips, truth, told):
+        """
+        The interpreter chooses another way to call when it has learned more: another address in its loop, at the same place of the stack. Where
+        symbols are stripped, parts of the loop have no name: those that the compiler moved away, and functions that end in a call of the next one.
+        """
         if not call.get("eval"):
             return ips
         ranges = symbols_of.ranges_of(call["eval"][0], EVAL, int(call["eval"][1], 16))
 
-        def is_eval(ip):
-            return any(start < ip <= end for start, end in ranges)
+        file, address = call["eval"][0], int(call["eval"][1], 16)
+        nameless = re.compile(re.escape(os.path.basename(file)) + r"\+0x")
 
-        return [right if ip != right and is_eval(ip) and is_eval(right) else ip for ip, right in zip(ips, truth)] + ips[len(truth):]
+        def is_eval(ip, frame):
+            is_in_file = abs(ip - address) < os.path.getsize(file)
+            return any(start < ip <= end for start, end in ranges) or (is_in_file and bool(nameless.match(frame.get("symbol", ""))))
+
+        return [right if ip != right and is_eval(ip, frame) and is_eval(right, frame) else ip for ip, right, frame in zip(ips, truth, told)] + ips[len(truth):]
 
     def name(self, call, frame, known):
         """Symbol and line of a native frame, where the program said what file it is of."""
