@@ -100,7 +100,7 @@ static __always_inline bool frame_returns_to(__u64 sp, __u64 address)
 
 static __always_inline __u64 thread_pointer(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, thread.fsbase);
+	return task->thread.fsbase;
 }
 
 /* User registers of a thread that is in the kernel. */
@@ -211,7 +211,7 @@ static __always_inline bool frame_returns_to(__u64 sp, __u64 address)
 
 static __always_inline __u64 thread_pointer(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, thread.uw.tp_value);
+	return task->thread.uw.tp_value;
 }
 
 static __always_inline __u64 user_argument(const struct pt_regs *regs, int index)

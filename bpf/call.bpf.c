@@ -154,6 +154,8 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 	t->is_settled = is_calibrating || process_guard(tgid);
 	if (!is_calibrating)
 		wish_of(task, tgid, &wish);
+	if (t->sample_every != wish.sample_every)
+		t->sample_at = 0;
 	t->sample_every = wish.sample_every;
 	t->wants = wish.flags | WISH_TRACED; /* a wish that was just withdrawn still holds for this call */
 	t->policy = decided;
@@ -226,6 +228,8 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 		counter_add(COUNTER_BYSTANDER, 1);
 		return false;
 	}
+	if (t->sample_every && (!t->sample_at || t->sample >= t->sample_every))
+		sample_block(t);
 
 	if (t->depth) {
 		kind = entry_resolve(t, sp, ip, regs_link(ctx), op);

@@ -120,9 +120,7 @@ static __always_inline __u32 reason_of(struct thread_state *t, const struct figu
 		reason |= RECORD_REASON_ALLOC;
 	if (t->wants & WISH_EVERY_CALL)
 		reason |= RECORD_REASON_ALL;
-	if (t->sample_every && ++t->sample >= t->sample_every) {
-		t->sample = 0;
+	if (t->sample_every && ++t->sample == t->sample_at)
 		reason |= RECORD_REASON_SAMPLE;
-	}
 	return reason;
 }

@@ -8,10 +8,9 @@
 SEC("kprobe")
 int code_freed(struct pt_regs *ctx)
 {
-	__u32 tgid = code_tgid();
 	__u64 args[ABI_ARGUMENTS];
 
 	regs_arguments(ctx, args);
-	__sync_fetch_and_add(code_freed_count(tgid, args[0]), 1);
+	__sync_fetch_and_add(code_freed_count(code_frees_of(code_tgid()), args[0]), 1);
 	return 0;
 }

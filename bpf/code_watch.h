@@ -18,9 +18,16 @@ static __always_inline __u32 code_tgid(void)
 	return bpf_get_current_task_btf()->tgid;
 }
 
-static __always_inline __u32 *code_freed_count(__u32 tgid, __u64 code)
+/* What tells a process from others in the place of a count. */
+static __always_inline __u64 code_frees_of(__u32 tgid)
 {
-	__u64 hash = (code ^ (__u64)tgid << 48) * 0x9e3779b97f4a7c15ull;
+	return (__u64)tgid << 48;
+}
+
+/* @of: code_frees_of() */
+static __always_inline __u32 *code_freed_count(__u64 of, __u64 code)
+{
+	__u64 hash = (code ^ of) * 0x9e3779b97f4a7c15ull;
 
 	return &code_frees[hash >> (64 - CODE_FREES_BITS)];
 }

@@ -23,6 +23,19 @@ struct entry {
 	__u32 no_arguments;
 };
 
+/*
+ * Of each block of sample_every calls one is sampled, at random: a loop may make the same calls again and again, and
+ * every N-th would always be the same one. Calls around the one that begins a block are of the block before.
+ */
+VERIFIED_ALONE int sample_block(struct thread_state *t)
+{
+	if (!t || !t->sample_every)
+		return 0;
+	t->sample_at = bpf_get_prandom_u32() % t->sample_every + 1;
+	t->sample = 0;
+	return 0;
+}
+
 struct home_search {
 	__u64 at, low;
 };

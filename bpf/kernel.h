@@ -70,6 +70,7 @@ typedef _Bool bool;
 #define THREAD_STACK_BYTES 16384
 #define MINOR_BITS 20
 #define VM_EXEC 0x4u /* include/linux/mm.h */
+#define EBUSY 16     /* include/uapi/asm-generic/errno-base.h */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -288,6 +289,15 @@ struct mm_struct {
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
 	struct percpu_counter rss_stat[4]; /* from 6.2 */
+};
+
+/* Number of changes to the mappings: from 6.4 on, with locks of single mappings. From 6.13 on it is odd during one. */
+struct mm_struct___number {
+	int mm_lock_seq;
+};
+
+struct mm_struct___seqcount {
+	seqcount_t mm_lock_seq;
 };
 
 /* Until 6.1. Debian's 6.1 needs it: its mark_victim passes the task. */

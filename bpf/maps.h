@@ -172,7 +172,7 @@ struct thread_state {
 	__u32 wants; /* WISH_*; 0: not traced */
 	__u32 seq;
 	__u32 switches;	 /* switch-outs noted inside calls */
-	__u32 sample;	 /* calls since the last sampled one */
+	__u32 sample;	 /* calls of the current block */
 	__u32 out_class; /* enum blame_class of the wait that began at out_clock */
 	__u64 out_clock; /* run-queue clock at the last switch-out inside a call; 0: nothing to settle */
 	__u64 out_ns;	 /* the same moment, CLOCK_MONOTONIC */
@@ -182,6 +182,7 @@ struct thread_state {
 	__u16 untimed_op;
 	__u16 is_reclaiming; /* the kernel reclaims memory on its behalf */
 	__u32 sample_every;  /* of the wish, with WISH_RECORDS */
+	__u32 sample_at;     /* which call of the block is sampled, from 1 on; 0: there is no block */
 	/* Waits between calls (away.h). */
 	__u64 away_clock; /* run-queue clock at the switch-out; 0: nothing to count */
 	__u64 away_run_delay;

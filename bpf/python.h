@@ -34,6 +34,28 @@ static __always_inline __u64 python_read(__u64 address)
 	return bpf_probe_read_user(&word, sizeof(word), (void *)address) ? 0 : word;
 }
 
+/* ---- memory of the stack ---- */
+
+/* Offset in s->memory of n bytes of the stack that were read with the native frames; negative: they were not. */
+static __always_inline long python_stack_place(const struct stack_scratch *s, __u64 address, __u32 n)
+{
+	__u64 into = address - s->record.sp;
+
+	return !(into & (sizeof(__u64) - 1)) && into < STACK_COPY_MAX && into + n <= s->walk.n_filled ? (long)into : -1;
+}
+
+/* A word of the stack, or of elsewhere. Return: 0, or else it cannot be read */
+static __always_inline long python_stack_word(const struct stack_scratch *s, __u64 address, __u64 *ret)
+{
+	long at = python_stack_place(s, address, sizeof(*ret));
+
+	if (at < 0)
+		return bpf_probe_read_user(ret, sizeof(*ret), (void *)address);
+	keep(at);
+	*ret = *stack_word_at(s, at);
+	return 0;
+}
+
 /* ---- the state of the thread ---- */
 
 /* Where the value of a key of pthread_getspecific(3) is. Return: 0: nowhere */
@@ -76,16 +98,13 @@ static __always_inline __u64 python_variable_place(const struct python_layout *l
  */
 VERIFIED_ALONE __u64 python_thread_find(struct stack_scratch *s, struct interpreter *interpreter)
 {
-	__u64 self = thread_pointer(bpf_get_current_task_btf()), place, slot;
 	const struct python_layout *l;
+	__u64 place, self;
 
 	if (!s || !interpreter)
 		return 0;
-	s->python.slot = 0;
-	slot = READ_ONCE(interpreter->slot);
-	if (slot)
-		return python_read(self + slot);
 	l = &interpreter->layout;
+	self = s->python.self;
 	if (l->thread == PYTHON_THREAD_LOCAL)
 		place = self + l->variable;
 	else if (l->thread == PYTHON_THREAD_MODULE)
@@ -107,9 +126,8 @@ VERIFIED_ALONE __u64 python_thread_find(struct stack_scratch *s, struct interpre
  */
 VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interpreter *interpreter, __u64 state)
 {
-	__u64 self = thread_pointer(bpf_get_current_task_btf()), of, first;
 	__u64 known[2]; /* the newest interpreter, the main one */
-	__u64 holder;
+	__u64 of, first, holder, self;
 	const struct python_layout *l;
 	struct python_scratch *p;
 
@@ -117,6 +135,7 @@ VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interprete
 		return STACK_END_NONE;
 	l = &interpreter->layout;
 	p = &s->python;
+	self = p->self;
 	if (bpf_probe_read_user(p->thread, PYTHON_THREAD_BYTES, (void *)state) ||
 	    THREAD_WORD(p, l->thread_self) != self) {
 		WRITE_ONCE(interpreter->slot, 0);
@@ -132,7 +151,8 @@ VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interprete
 	if (l->holder || of != READ_ONCE(interpreter->main)) {
 		if (bpf_probe_read_user(known, sizeof(known), (void *)(l->main - sizeof(known[0]))))
 			return STACK_END_UNREADABLE;
-		WRITE_ONCE(interpreter->main, known[1]);
+		if (READ_ONCE(interpreter->main) != known[1])
+			WRITE_ONCE(interpreter->main, known[1]);
 		p->is_sub = of != known[1];
 		/* There are sub-interpreters. Without the GIL nothing tells which one runs. */
 		if (l->holder && known[0] != known[1]) {
@@ -144,22 +164,11 @@ VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interprete
 			first = THREAD_WORD(p, l->thread_start);
 		}
 	}
-	p->last = l->thread_run ? THREAD_WORD(p, l->thread_run) : 0;
-	if (l->start == PYTHON_START_RUN && first &&
-	    bpf_probe_read_user(&first, sizeof(first), (void *)(first + l->run_frame)))
+	p->run = l->thread_run ? THREAD_WORD(p, l->thread_run) : 0;
+	if (l->start == PYTHON_START_RUN && first && python_stack_word(s, first + l->run_frame, &first))
 		return STACK_END_UNREADABLE;
 	p->next = first;
 	return first ? STACK_END_COMPLETE : STACK_END_NONE;
-}
-
-/* ---- memory of the stack ---- */
-
-/* Offset in s->memory of n bytes of the stack that were read with the native frames; negative: they were not. */
-static __always_inline long python_stack_place(const struct stack_scratch *s, __u64 address, __u32 n)
-{
-	__u64 into = address - s->record.sp;
-
-	return !(into & (sizeof(__u64) - 1)) && into < STACK_COPY_MAX && into + n <= s->walk.n_filled ? (long)into : -1;
 }
 
 /* ---- runs ---- */
@@ -198,55 +207,81 @@ VERIFIED_ALONE __u64 python_run(struct stack_scratch *s, struct interpreter *int
 	return link;
 }
 
-static __always_inline void python_runs(struct stack_scratch *s, struct interpreter *interpreter, __u64 node)
+/* Fills in the runs of the record, which nothing of its number depends on: only a new stack needs them. */
+VERIFIED_ALONE int python_runs(struct stack_scratch *s)
 {
-	__u32 i;
+	__u32 tgid = code_tgid(), i;
+	struct interpreter *interpreter;
+	__u64 node;
 
+	if (!s || !s->record.n_python || !s->python.run)
+		return 0;
+	interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
+	if (!interpreter)
+		return 0;
+	node = s->python.run;
 	for (i = 0; i < STACK_RUNS_MAX && node; i++)
 		node = python_run(s, interpreter, node, i);
+	return 0;
 }
 
 /* ---- frames ---- */
 
-/* Reads a frame into `memory`. Return: offset there; negative: it cannot be read */
-static __always_inline long python_frame_read(struct python_scratch *p, const struct python_layout *l, __u64 frame)
+/*
+ * Reads a frame that is not in the window: with its page, if others are likely to be there. Frames that are objects lie
+ * anywhere, often one beside another: a second one of a page brings the page.
+ * Return: offset in `memory`; negative: it cannot be read
+ */
+VERIFIED_ALONE long python_frame_read(struct stack_scratch *s, struct interpreter *interpreter, __u64 frame)
 {
-	__u32 n = l->frame_bytes & (PYTHON_FRAME_BYTES - 1);
-	__u64 into = frame - p->window, start = frame & ~(__u64)(PYTHON_WINDOW - 1);
+	__u64 into = frame & (PYTHON_WINDOW - 1), start = frame - into;
+	const struct python_layout *l;
+	struct python_scratch *p;
+	bool is_near;
+	__u32 n;
 
-	if (p->window && into < PYTHON_WINDOW && into + n <= p->n_window)
-		return (long)into;
-	if (l->start != PYTHON_START_OBJECT &&
-	    (!p->last || p->last - frame < PYTHON_NEAR || p->window - frame < PYTHON_NEAR)) {
-		into = frame - start;
-		n += (__u32)into;
+	if (!s || !interpreter)
+		return -1;
+	l = &interpreter->layout;
+	p = &s->python;
+	n = (l->frame_bytes & (PYTHON_FRAME_BYTES - 1)) + (__u32)into;
+	if (l->start == PYTHON_START_OBJECT) {
+		is_near = (p->last & ~(__u64)(PYTHON_WINDOW - 1)) == start && n <= PYTHON_WINDOW;
+		n = PYTHON_WINDOW;
+	} else {
+		is_near = !p->last || p->last - frame < PYTHON_NEAR || p->window - frame < PYTHON_NEAR;
+	}
+	if (is_near) {
 		p->window = start;
 		p->n_window = n;
 		if (!bpf_probe_read_user(p->memory, n & (PYTHON_ALONE - 1), (void *)start))
 			return (long)into;
-		p->window = 0;
-		n = l->frame_bytes & (PYTHON_FRAME_BYTES - 1);
+		p->n_window = 0;
 	}
-	if (bpf_probe_read_user(p->memory + PYTHON_ALONE, n, (void *)frame))
+	if (bpf_probe_read_user(p->memory + PYTHON_ALONE, l->frame_bytes & (PYTHON_FRAME_BYTES - 1), (void *)frame))
 		return -1;
 	return PYTHON_ALONE;
 }
 
 /* Finds a frame in what was read, or reads it. Return: NULL: it cannot be read */
-static __always_inline const __u8 *python_frame_find(struct stack_scratch *s, const struct python_layout *l,
+static __always_inline const __u8 *python_frame_find(struct stack_scratch *s, struct interpreter *interpreter,
 						     __u64 frame)
 {
 	struct python_scratch *p = &s->python;
-	long at = python_stack_place(s, frame, l->frame_bytes);
+	__u32 n = interpreter->layout.frame_bytes;
+	long at = (long)(frame - p->window);
 
-	if (at >= 0) {
-		at &= STACK_COPY_MAX - 8;
-		keep(at);
-		return s->memory + (at & (STACK_COPY_MAX - 8));
+	if ((__u64)at >= PYTHON_WINDOW || at + n > p->n_window) {
+		at = python_stack_place(s, frame, n);
+		if (at >= 0) {
+			at &= STACK_COPY_MAX - 8;
+			keep(at);
+			return s->memory + (at & (STACK_COPY_MAX - 8));
+		}
+		at = python_frame_read(s, interpreter, frame);
+		if (at < 0)
+			return NULL;
 	}
-	at = python_frame_read(p, l, frame);
-	if (at < 0)
-		return NULL;
 	p->last = frame;
 	at &= PYTHON_ALONE | (PYTHON_WINDOW - 1);
 	keep(at);
@@ -262,42 +297,74 @@ static __always_inline __u64 python_instruction_of(const struct python_layout *l
 	return l->instruction == PYTHON_INSTRUCTION_UNITS ? value * PYTHON_UNIT_BYTES : value;
 }
 
-/* Takes frame i. Return: enum stack_end; STACK_END_NONE: p->next is the next one */
-VERIFIED_ALONE int python_frame(struct stack_scratch *s, struct interpreter *interpreter, __u32 i)
+/*
+ * Adds a frame to the hash: one multiplication after another alone, that of the sum, waits for the frame before.
+ * @version: code_version(); @is_entry: see frame_entry
+ */
+static __always_inline __u64 python_hash_add(__u64 hash, const struct stack_python *frame, __u64 version,
+					     __u64 is_entry)
 {
+	return stack_hash(hash,
+			  (frame->code + frame->instruction * 0xd6e8feb86659fd93ull + version * 0xa0761d6478bd642full) ^
+				  is_entry << 63);
+}
+
+#define PYTHON_FRAMES_AT_ONCE 8
+
+/* Takes the next frames. Return: enum stack_end; STACK_END_NONE: p->next is the next one */
+VERIFIED_ALONE int python_frames_take(struct stack_scratch *s, struct interpreter *interpreter)
+{
+	__u64 code, instruction, is_entry, frame, next, hash;
 	const struct python_layout *l;
-	struct python_scratch *p;
-	__u64 frame, code, instruction;
+	struct stack_python *to;
+	int end = STACK_END_NONE;
 	const __u8 *memory;
+	__u32 i, n;
 
 	if (!s || !interpreter)
 		return STACK_END_UNREADABLE;
 	l = &interpreter->layout;
-	p = &s->python;
-	frame = p->next;
-	if (frame & (sizeof(__u64) - 1))
-		return STACK_END_UNREADABLE;
-	memory = python_frame_find(s, l, frame);
-	if (!memory)
-		return STACK_END_UNREADABLE;
-	code = *(__u64 *)(memory + (l->frame_code & (PYTHON_FRAME_BYTES - 1))) & ~(__u64)l->tag_mask;
-	instruction = *(__u64 *)(memory + (l->frame_instruction & (PYTHON_FRAME_BYTES - 1)));
-	p->next = *(__u64 *)(memory + (l->frame_link & (PYTHON_FRAME_BYTES - 1)));
-	if (l->shim && memory[l->frame_owner & (PYTHON_FRAME_BYTES - 1)] >= l->shim)
-		code = 0;
-	i &= STACK_PYTHON_MAX - 1;
-	s->record.python[i].frame = frame;
-	s->record.python[i].code = code;
-	s->record.python[i].instruction = code ? python_instruction_of(l, instruction, code) : 0;
-	p->marks[i] = code ? code_mark(s, interpreter, code) : 0;
-	s->python_hash = stack_hash(s->python_hash, code);
-	s->python_hash = stack_hash(s->python_hash, s->record.python[i].instruction);
-	s->python_hash = stack_hash(s->python_hash, p->marks[i]);
-	if (l->frame_entry)
-		s->python_hash = stack_hash(s->python_hash, memory[l->frame_entry & (PYTHON_FRAME_BYTES - 1)]);
-	if (!p->next)
-		return p->is_sub ? STACK_END_INTERPRETER : STACK_END_COMPLETE;
-	return p->next == frame ? STACK_END_UNREADABLE : STACK_END_NONE;
+	n = s->record.n_python;
+	next = s->python.next;
+	hash = s->python_hash;
+	_Pragma("clang loop unroll(disable)") for (i = 0; i < PYTHON_FRAMES_AT_ONCE && n < STACK_PYTHON_MAX; i++)
+	{
+		frame = next;
+		memory = frame & (sizeof(__u64) - 1) ? NULL : python_frame_find(s, interpreter, frame);
+		if (!memory) {
+			end = STACK_END_UNREADABLE;
+			break;
+		}
+		code = *(__u64 *)(memory + (l->frame_code & (PYTHON_FRAME_BYTES - 1))) & ~(__u64)l->tag_mask;
+		instruction = *(__u64 *)(memory + (l->frame_instruction & (PYTHON_FRAME_BYTES - 1)));
+		next = *(__u64 *)(memory + (l->frame_link & (PYTHON_FRAME_BYTES - 1)));
+		if (next == frame) {
+			end = STACK_END_UNREADABLE;
+			break;
+		}
+		if (l->shim && memory[l->frame_owner & (PYTHON_FRAME_BYTES - 1)] >= l->shim)
+			code = 0;
+		else if (!code) { /* only an entry from C has none */
+			end = STACK_END_UNREADABLE;
+			break;
+		}
+		is_entry = l->frame_entry ? memory[l->frame_entry & (PYTHON_FRAME_BYTES - 1)] != 0 : 0;
+		keep(n);
+		to = &s->record.python[n & (STACK_PYTHON_MAX - 1)];
+		to->frame = frame;
+		to->code = code;
+		to->instruction = code ? python_instruction_of(l, instruction, code) : 0;
+		hash = python_hash_add(hash, to, code ? code_version(s, interpreter, code) : 0, is_entry);
+		n++;
+		if (!next) {
+			end = s->python.is_sub ? STACK_END_INTERPRETER : STACK_END_COMPLETE;
+			break;
+		}
+	}
+	s->record.n_python = n;
+	s->python_hash = hash;
+	s->python.next = next;
+	return end;
 }
 
 static __always_inline int python_frames(struct stack_scratch *s, struct interpreter *interpreter)
@@ -305,36 +372,31 @@ static __always_inline int python_frames(struct stack_scratch *s, struct interpr
 	int end = STACK_END_NONE;
 	__u32 i;
 
-	for (i = 0; i < STACK_PYTHON_MAX; i++) {
-		end = python_frame(s, interpreter, i);
-		if (end == STACK_END_UNREADABLE)
-			break;
-		s->record.n_python = i + 1;
-		if (end != STACK_END_NONE)
-			break;
-	}
+	for (i = 0; i < STACK_PYTHON_MAX / PYTHON_FRAMES_AT_ONCE && end == STACK_END_NONE; i++)
+		end = python_frames_take(s, interpreter);
 	return end == STACK_END_NONE ? STACK_END_DEPTH : end;
 }
 
 /*
- * Fills in the Python frames of the record, and what their hash is: of code objects and instructions, and of what tells
- * a code object from earlier ones at its address. The header of the record is set before.
+ * Fills in the Python frames of the record, without the runs, and what their hash is: of code objects and instructions,
+ * and of what tells a code object from earlier ones at its address. The header of the record is set before.
  */
 VERIFIED_ALONE int python_walk(struct stack_scratch *s)
 {
 	struct interpreter *interpreter;
-	__u64 state, node;
+	struct python_scratch *p;
+	__u64 state, slot;
 	__u32 tgid;
 	int end;
 
 	if (!s)
 		return 0;
+	p = &s->python;
 	s->record.n_python = 0;
 	s->record.n_runs = 0;
 	s->record.python_end = STACK_END_NONE;
 	s->record.python_minor = 0;
 	s->python_hash = 0;
-	s->python_generation = 0;
 	tgid = code_tgid();
 	interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
 	if (!interpreter)
@@ -344,21 +406,21 @@ VERIFIED_ALONE int python_walk(struct stack_scratch *s)
 		return 0;
 	}
 	s->record.python_minor = interpreter->layout.minor;
-	state = python_thread_find(s, interpreter);
+	p->self = thread_pointer(bpf_get_current_task_btf());
+	p->slot = 0;
+	slot = READ_ONCE(interpreter->slot);
+	state = slot ? python_read(p->self + slot) : python_thread_find(s, interpreter);
 	if (!state)
 		return 0;
-	s->python.window = 0;
-	s->python.is_sub = 0;
-	s->python.base = code_base(s->record.exec_gen);
-	s->python.watch = code_watch_of(interpreter);
+	p->window = p->last = p->run = 0;
+	p->n_window = 0;
+	p->is_sub = 0;
+	p->watch = code_watch_of(interpreter);
+	p->frees_of = code_frees_of(tgid);
+	s->python_hash = code_base(s->record.exec_gen);
 	end = python_thread_take(s, interpreter, state);
-	node = s->python.last;
-	s->python.last = 0;
-	if (end == STACK_END_COMPLETE) {
+	if (end == STACK_END_COMPLETE)
 		end = python_frames(s, interpreter);
-		if (interpreter->layout.thread_run)
-			python_runs(s, interpreter, node);
-	}
 	s->record.python_end = end;
 	return 0;
 }

@@ -53,17 +53,22 @@ VERIFIED_ALONE __u64 code_identity(struct stack_scratch *s, struct interpreter *
 	return hash;
 }
 
-/* What tells a code object from those that were or will be at its address. Return: 0 if it cannot be read */
-static __always_inline __u64 code_mark(struct stack_scratch *s, struct interpreter *interpreter, __u64 code)
+/* What tells a code object from those that were or will be at its address in this process. */
+static __always_inline __u64 code_version(struct stack_scratch *s, struct interpreter *interpreter, __u64 code)
 {
 	struct python_scratch *p = &s->python;
-	__u32 tgid = code_tgid();
-	__u64 identity;
 
 	if (p->watch)
-		return stack_hash(p->base, (__u64)p->watch << 32 | READ_ONCE(*code_freed_count(tgid, code))) | 1;
-	identity = code_identity(s, interpreter, code);
-	return identity ? stack_hash(p->base, identity) | 1 : 0;
+		return (__u64)p->watch << 32 | READ_ONCE(*code_freed_count(p->frees_of, code));
+	return code_identity(s, interpreter, code);
+}
+
+/* The same, for all processes. Return: 0 if it cannot be read */
+static __always_inline __u64 code_mark(struct stack_scratch *s, struct interpreter *interpreter, __u64 code)
+{
+	__u64 version = code_version(s, interpreter, code);
+
+	return version ? stack_hash(code_base(s->record.exec_gen), version) | 1 : 0;
 }
 
 /*
@@ -196,9 +201,9 @@ VERIFIED_ALONE int code_send(struct stack_scratch *s, struct interpreter *interp
 	i &= STACK_PYTHON_MAX - 1;
 	key.code = s->record.python[i].code;
 	key.tgid = code_tgid();
-	mark = p->marks[i];
 	if (!key.code)
 		return CODE_SENT;
+	mark = code_mark(s, interpreter, key.code);
 	if (!mark)
 		return CODE_IS_NONE;
 	seen = bpf_map_lookup_elem(&codes_seen, &key);

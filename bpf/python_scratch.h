@@ -19,16 +19,17 @@
 #define CODE_TEXTS_MAX (4 * CODE_TEXT_MAX) /* three texts; a power of two for the verifier */
 
 struct python_scratch {
-	__u64 base;	/* hash of what tells the process from all others */
+	__u64 self;	/* thread pointer */
+	__u64 frees_of; /* code_frees_of() the process */
 	__u64 next;	/* address of the frame that the next step reads; 0: none */
 	__u64 last;	/* address of the frame read last; 0: none */
+	__u64 run;	/* address of the innermost struct _PyCFrame; 0: none, or none that is recorded */
 	__u64 slot;	/* where the state of the thread was found: as in struct interpreter; 0: not kept */
-	__u64 window;	/* address of memory[0]; 0: nothing was read */
-	__u32 n_window; /* bytes that were read */
+	__u64 window;	/* address of memory[0] */
+	__u32 n_window; /* bytes that were read; 0: none */
 	__u32 watch;	/* number of the probe that sees code objects freed; 0: none */
 	__u32 is_sub;	/* of a sub-interpreter */
 	__u64 words[PYTHON_IDENTITY_WORDS]; /* of a code object */
-	__u64 marks[STACK_PYTHON_MAX];	    /* of the code object of each frame: value of codes_seen */
 	union {
 		__u64 aligned;
 		__u8 memory[PYTHON_MEMORY];

@@ -3,15 +3,15 @@
  * The stack of a call that becomes a record: made when the call returns, sent if no equal one was sent before. And of
  * some waits between calls: made when the thread leaves the CPU.
  *
- * The number of a stack is a hash of all that distinguishes it. A stack without the rules for it has a number of its
- * own, and brings the memory of the stack: the daemon unwinds it, and fills in the rules. Between two readings of the
+ * The number of a stack is a hash of all that distinguishes it. A stack without the rules for it brings its memory,
+ * once: the daemon unwinds it, and fills in the rules. Between two readings of the
  * ring each process may send STACK_COPIES_BYTES of such memory, and each user three quarters of the ring.
  */
 #pragma once
 
 #include "entry.h"
 #include "python.h"
-#include "stack_mappings.h"
+#include "stack_copy.h"
 #include "stack_ring.h"
 #include "unwind.h"
 
@@ -97,12 +97,14 @@ VERIFIED_ALONE int stack_maps_prove(struct stack_maps *maps, __u32 tgid)
 }
 
 /* The mappings of the process, if those that the daemon knows are those of now. */
-static __always_inline struct stack_maps *stack_maps_of(struct thread_state *t, const struct stack_record *r)
+static __always_inline struct stack_maps *stack_maps_of(struct thread_state *t, const struct stack_scratch *s)
 {
 	__u32 tgid = t->tgid; /* on the stack: Linux 6.1 takes a key from nowhere else */
 	struct stack_maps *maps = bpf_map_lookup_elem(&stack_maps, &tgid);
 
-	if (!maps || maps->exec_gen != r->exec_gen || maps->exec_vm != r->exec_vm)
+	if (!maps || !maps->tag || maps->exec_gen != s->record.exec_gen || maps->exec_vm != s->record.exec_vm)
+		return NULL;
+	if (maps->changes != s->walk.changes && !mappings_hold(maps, s->walk.changes))
 		return NULL;
 	return maps->is_proved || stack_maps_prove(maps, tgid) ? maps : NULL;
 }
@@ -110,6 +112,7 @@ static __always_inline struct stack_maps *stack_maps_of(struct thread_state *t, 
 /* What a walk needs of the record, and all that is needed to compare it. */
 static __always_inline void stack_begin(struct stack_scratch *s, struct thread_state *t, struct task_struct *task)
 {
+	struct uprobe_task *utask = task->utask;
 	struct stack_record *r = &s->record;
 	struct stack_walk *w = &s->walk;
 	__u64 n_most;
@@ -120,9 +123,10 @@ static __always_inline void stack_begin(struct stack_scratch *s, struct thread_s
 	r->exec_gen = t->exec_gen;
 	r->slot = t->slot;
 	r->exec_vm = task->mm ? task->mm->exec_vm : 0;
+	w->changes = mappings_changes(task->mm);
 	w->n_filled = 0;
 	w->pass = READ_ONCE(unwind_pass);
-	w->trampoline = trampoline_address(task);
+	w->trampoline = utask && utask->return_instances ? trampoline_address(task) : 0;
 	w->top = is_home(t, r->sp) ? t->home_high : stack_top(t, r->sp);
 	n_most = ((w->top + UNWIND_PAGE - 1) >> UNWIND_PAGE_SHIFT << UNWIND_PAGE_SHIFT) - r->sp;
 	w->n_most = w->top && n_most < STACK_COPY_MAX ? n_most : STACK_COPY_MAX;
@@ -169,43 +173,6 @@ VERIFIED_ALONE int stack_send(struct stack_scratch *s)
 	return bpf_ringbuf_output(&stacks, &s->record, n, stacks_wake_flags(s->record.n_memory != 0)) ? -1 : 0;
 }
 
-/* Brings the memory of the stack, for the daemon to unwind. */
-VERIFIED_ALONE int stack_copy(struct stack_scratch *s)
-{
-	__u64 n;
-
-	if (!s)
-		return 0;
-	n = s->walk.top ? s->walk.top - s->record.sp : STACK_COPY_MAX;
-	stack_fill(s, n);
-	if (n > s->walk.n_filled)
-		n = s->walk.n_filled;
-	s->record.n_memory = n;
-	if (n == STACK_COPY_MAX)
-		s->record.native_end = STACK_END_LARGE;
-	return 0;
-}
-
-/* Notes the return addresses that traps have replaced. */
-VERIFIED_ALONE int stack_traps(struct stack_scratch *s)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct uprobe_task *utask = task->utask;
-	struct return_instance *trap;
-	__u32 i;
-
-	if (!s || !utask)
-		return 0;
-	trap = utask->return_instances;
-	for (i = 0; i < STACK_TRAPS_MAX && trap; i++) {
-		s->record.traps[i].slot = trap->stack;
-		s->record.traps[i].address = trap->orig_ret_vaddr;
-		s->record.n_traps = i + 1;
-		trap = trap->next;
-	}
-	return 0;
-}
-
 /* The number of a stack that was walked to its end, or to where it can be walked. */
 static __always_inline __u64 stack_number(const struct stack_scratch *s)
 {
@@ -213,38 +180,61 @@ static __always_inline __u64 stack_number(const struct stack_scratch *s)
 	__u64 id = stack_hash(s->walk.hash, r->native[0].ip);
 
 	id = stack_hash(id, s->python_hash);
+	if (!ABI_HAS_RULES) /* mappings were not looked up */
+		id = stack_hash(id, r->tag);
 	id = stack_hash(id, (__u64)r->tgid << 32 | r->exec_gen);
-	id = stack_hash(id, (__u64)s->python_generation << 16 | r->native_end << 8 | r->python_end);
+	id = stack_hash(id, (__u64)r->native_end << 8 | r->python_end);
 	id &= STACK_ID_ONCE - 1;
 	return id ? id : 1;
 }
 
-/* A stack without the rules for it. Return: its number, 0: it was not sent */
-VERIFIED_ALONE __u64 stack_once(struct stack_scratch *s)
+/* Notes that a stack was sent. */
+static __always_inline void stack_note_sent(const struct stack_key *key)
 {
+	const __u32 seen = 1;
+
+	(void)bpf_map_update_elem(&stacks_seen, key, &seen, BPF_ANY);
+}
+
+/* A stack without the rules for it. @maps: NULL: not known. Return: its number, 0: it was not sent */
+VERIFIED_ALONE __u64 stack_once(struct stack_scratch *s, const struct stack_maps *maps)
+{
+	struct stack_key key = {};
+	int r;
+
 	if (!s)
 		return 0;
-	s->record.id = STACK_ID_ONCE | __sync_fetch_and_add(&stacks_once, 1);
-	if (!s->record.native[0].ip)
-		s->record.id |= STACK_ID_WAIT;
 	if (!s->record.tag)
 		mappings_send(s);
 	stack_copy(s);
+	key.id = copy_number(s, s->record.tag ? maps : NULL);
+	key.tgid = s->record.tgid;
+	key.exec_gen = s->record.exec_gen;
+	if (key.id && bpf_map_lookup_elem(&stacks_seen, &key))
+		return key.id;
+	s->record.id = key.id ? key.id : STACK_ID_ONCE | __sync_fetch_and_add(&stacks_once, 1);
+	if (!key.id && !s->record.native[0].ip)
+		s->record.id |= STACK_ID_WAIT;
 	stack_traps(s);
-	(void)python_codes_send(s);
-	return stack_send(s) ? 0 : s->record.id;
+	python_runs(s);
+	r = python_codes_send(s);
+	if (stack_send(s))
+		return 0;
+	if (key.id && !r)
+		stack_note_sent(&key);
+	return s->record.id;
 }
 
 /* A stack that was not sent before. Return: as stack_once() */
 VERIFIED_ALONE __u64 stack_first(struct stack_scratch *s)
 {
 	struct stack_key key = {};
-	__u32 seen = 1;
 	int r;
 
 	if (!s)
 		return 0;
 	s->record.id = stack_number(s);
+	python_runs(s);
 	r = python_codes_send(s);
 	if (stack_send(s))
 		return 0;
@@ -252,7 +242,7 @@ VERIFIED_ALONE __u64 stack_first(struct stack_scratch *s)
 	key.tgid = s->record.tgid;
 	key.exec_gen = s->record.exec_gen;
 	if (!r)
-		(void)bpf_map_update_elem(&stacks_seen, &key, &seen, BPF_ANY);
+		stack_note_sent(&key);
 	return key.id;
 }
 
@@ -276,6 +266,7 @@ static __always_inline __u64 stack_make(struct stack_scratch *s, const struct st
 {
 	struct stack_key key = {};
 	bool is_known = s->record.tag && memo_find(s);
+	__u64 *place, seen;
 
 	if (!is_known) {
 		native_walk(s, maps);
@@ -290,10 +281,17 @@ static __always_inline __u64 stack_make(struct stack_scratch *s, const struct st
 	if (s->record.native_end == STACK_END_RULE)
 		return 0;
 	key.id = stack_number(s);
+	place = is_known ? memo_seen_place(s) : NULL;
+	seen = memo_seen(key.id);
+	if (place && READ_ONCE(*place) == seen)
+		return key.id;
 	key.tgid = s->record.tgid;
 	key.exec_gen = s->record.exec_gen;
-	if (bpf_map_lookup_elem(&stacks_seen, &key))
+	if (bpf_map_lookup_elem(&stacks_seen, &key)) {
+		if (place)
+			WRITE_ONCE(*place, seen);
 		return key.id;
+	}
 	if (is_known)
 		native_walk(s, maps);
 	return 0;
@@ -323,12 +321,13 @@ VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u64 function, __u64 ip
 	s->record.native[0].ip = function;
 	s->record.native[0].cfa = sp;
 	stack_begin(s, t, task);
-	maps = stack_maps_of(t, &s->record);
+	maps = stack_maps_of(t, s);
 	s->record.tag = maps ? READ_ONCE(maps->tag) : 0;
+	s->record.mappings = maps ? maps->all : 0;
 	id = stack_make(s, maps);
 	if (!id) {
 		stack_fill_header(&s->record, t);
-		id = s->record.native_end == STACK_END_RULE ? stack_once(s) : stack_first(s);
+		id = s->record.native_end == STACK_END_RULE ? stack_once(s, maps) : stack_first(s);
 	}
 	barrier();
 	WRITE_ONCE(s->is_taken, 0);

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The executable mappings of a process at the moment of a stack that needs them: by the time the daemon looks, the
- * process may have ended, or may have mapped others. Sent once for each change, where the kernel can list them (6.7).
+ * The executable mappings of a process at the moment of a stack: whether they are those of the daemon's list, and, if
+ * not, which ones they are: by the time the daemon looks, the process may have ended, or may have mapped others.
+ *
+ * The kernel counts the changes to the mappings of a process (from 6.4 on): while their number is the same, nothing is
+ * compared. They are sent once for each change of executable ones, where the kernel can list them (6.7).
  */
 #pragma once
 
 #include "file.h"
+#include "stack_maps.h"
 #include "stack_ring.h"
 #include "stack_scratch.h"
 
 /* The state of a process for which its mappings were sent last, by tgid. */
 struct mappings_sent {
+	__u64 changes; /* mappings_changes() */
+	__u64 all;     /* unwind_mapping_add() of all */
 	__u64 exec_vm;
 	__u32 exec_gen;
 	__u32 loader_changes;
@@ -22,6 +28,80 @@ SHARED struct {
 	__type(key, __u32); /* tgid */
 	__type(value, struct mappings_sent);
 } mappings_sent SEC(".maps");
+
+/* Number of changes to the mappings of a process, of those that are over. 0: this kernel does not count them */
+static __always_inline __u64 mappings_changes(struct mm_struct *mm)
+{
+	const __u64 is_known = 1ull << 32;
+
+	if (!mm || !has_find_vma)
+		return 0;
+	if (bpf_core_field_exists(((struct mm_struct___seqcount *)0)->mm_lock_seq.sequence))
+		return is_known | (((struct mm_struct___seqcount *)mm)->mm_lock_seq.sequence & ~1u);
+	if (bpf_core_field_exists(((struct mm_struct___number *)0)->mm_lock_seq))
+		return is_known | (__u32)((struct mm_struct___number *)mm)->mm_lock_seq;
+	return 0;
+}
+
+/* ---- the daemon's list ---- */
+
+struct listed_search {
+	__u64 start, bytes, file; /* of the list */
+	__u64 is_same;
+};
+
+static long listed_found(struct task_struct *task, struct vm_area_struct *vma, struct listed_search *search)
+{
+	struct file_identity file = {};
+
+	(void)task;
+	file_identity_fill(vma, &file);
+	search->is_same = vma->vm_start == search->start && vma->vm_end - vma->vm_start == search->bytes &&
+			  vma->vm_flags & VM_EXEC &&
+			  unwind_mapping_file((__u64)vma->vm_pgoff << page_shift, &file) == search->file;
+	return 0;
+}
+
+#define MAPPINGS_ATTEMPTS 8 /* while another thread changes mappings */
+
+/* Whether a mapping of the list is still there. Return: 1, 0, or negative: not known, others change mappings now */
+VERIFIED_ALONE int mapping_holds(const struct stack_maps *maps, __u32 i)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct listed_search search = {};
+	long r = -EBUSY;
+	__u32 k;
+
+	if (!maps || i >= STACK_MAPPINGS_MAX)
+		return 0;
+	search.start = maps->mappings[i].start;
+	search.bytes = (__u64)maps->mappings[i].n_pages << UNWIND_PAGE_SHIFT;
+	search.file = maps->files[i];
+	for (k = 0; k < MAPPINGS_ATTEMPTS && r == -EBUSY; k++)
+		r = bpf_find_vma(task, search.start, listed_found, &search, 0);
+	return r == -EBUSY ? -1 : search.is_same;
+}
+
+/* Whether all mappings of a list are those of now; a list of which that is not so is over. */
+VERIFIED_ALONE int mappings_hold(struct stack_maps *maps, __u64 changes)
+{
+	__u32 i;
+	int r;
+
+	if (!maps)
+		return 0;
+	for (i = 0; i < STACK_MAPPINGS_MAX && i < maps->n; i++) {
+		r = mapping_holds(maps, i);
+		if (!r)
+			WRITE_ONCE(maps->tag, 0);
+		if (r <= 0)
+			return 0;
+	}
+	WRITE_ONCE(maps->changes, changes);
+	return 1;
+}
+
+/* ---- those of now ---- */
 
 /* Identity of the file of a mapping, in place of its address in the kernel. */
 VERIFIED_ALONE int mapping_identify(struct mapped_record *to)
@@ -67,7 +147,8 @@ static __always_inline void mapping_add(struct mappings_record *r, struct vm_are
 	to->file.change_ns = to->file.pad = 0;
 	to->flags = to->pad = 0;
 	mapping_identify(to);
-	r->n = n + ((vma->vm_flags & VM_EXEC) != 0 && n < STACK_MAPPINGS_MAX - 1);
+	r->all = unwind_mapping_add(r->all, to->start, to->end, unwind_mapping_file(to->offset, &to->file));
+	r->n = n + 1;
 }
 
 /* Uses the room for stack memory. Return: 0, or less: they cannot be listed now */
@@ -86,33 +167,50 @@ VERIFIED_ALONE int mappings_list(struct stack_scratch *s)
 	_Static_assert(sizeof(*r) <= STACK_COPY_MAX, "it fits where stack memory is kept");
 	r = (struct mappings_record *)s->memory;
 	r->n = 0;
+	r->all = 0;
 	r->vdso = (__u64)mm->context.vdso;
 	error = bpf_iter_task_vma_new(&it, task, 0);
-	while ((vma = bpf_iter_task_vma_next(&it)))
-		mapping_add(r, vma);
+	while ((vma = bpf_iter_task_vma_next(&it))) {
+		if (vma->vm_flags & VM_EXEC && r->n < STACK_MAPPINGS_MAX - 1)
+			mapping_add(r, vma);
+	}
 	bpf_iter_task_vma_destroy(&it);
 	return error;
 }
 
-/* Sends the mappings, unless they were sent: the process's mappings that the daemon knows are not those of now. */
+/*
+ * Sends the mappings, unless they were sent: the process's mappings that the daemon knows are not those of now. The
+ * record of the stack tells which ones they are.
+ */
 VERIFIED_ALONE int mappings_send(struct stack_scratch *s)
 {
 	struct mappings_sent now = {}, *sent;
+	bool is_sent;
 	struct mappings_record *r;
-	__u32 tgid;
+	__u32 tgid, i;
 
-	if (!s || !has_vma_iterator)
+	if (!s)
+		return 0;
+	s->record.mappings = has_vma_iterator ? 0 : STACK_MAPPINGS_UNCOUNTED;
+	if (!has_vma_iterator)
 		return 0;
 	tgid = s->record.tgid;
 	now.exec_vm = s->record.exec_vm;
 	now.exec_gen = s->record.exec_gen;
 	now.loader_changes = s->record.loader_changes;
+	now.changes = s->walk.changes;
 	sent = bpf_map_lookup_elem(&mappings_sent, &tgid);
-	if (sent && sent->exec_vm == now.exec_vm && sent->exec_gen == now.exec_gen &&
-	    sent->loader_changes == now.loader_changes)
+	is_sent = sent && sent->exec_vm == now.exec_vm && sent->exec_gen == now.exec_gen &&
+		  sent->loader_changes == now.loader_changes;
+	if (is_sent && sent->changes == now.changes) {
+		s->record.mappings = sent->all;
 		return 0;
+	}
 	s->walk.n_filled = 0; /* the memory of the stack is read again */
-	if (mappings_list(s))
+	for (i = 0; i < MAPPINGS_ATTEMPTS; i++)
+		if (!mappings_list(s))
+			break;
+	if (i == MAPPINGS_ATTEMPTS)
 		return 0;
 	r = (struct mappings_record *)s->memory;
 	__builtin_memcpy(&r->header, &s->record.header, sizeof(r->header));
@@ -121,6 +219,11 @@ VERIFIED_ALONE int mappings_send(struct stack_scratch *s)
 	r->share = 0;
 	r->exec_vm = now.exec_vm;
 	r->loader_changes = now.loader_changes;
+	now.all = s->record.mappings = r->all;
+	if (is_sent && sent->all == now.all) {
+		sent->changes = now.changes;
+		return 0;
+	}
 	if (bpf_ringbuf_output(&stacks, r, sizeof(*r), BPF_RB_NO_WAKEUP) == 0)
 		(void)bpf_map_update_elem(&mappings_sent, &tgid, &now, BPF_ANY);
 	return 0;

@@ -27,10 +27,11 @@ struct memo_entry {
 	__u32 uses_frame_pointer;
 	__u64 ip, sp, frame_pointer, top;
 	__u64 hash;
+	__u64 seen; /* memo_seen() of the stack that it was part of last, and that was sent */
 	__u32 end;
 	__u32 n; /* words; a multiple of MEMO_GROUP */
 	__u32 n_bytes;
-	__u32 pad;
+	__u32 differed; /* index of the group that differed last: compared first, since it likely differs again */
 	__u64 words[MEMO_WORDS];
 	__u16 at[MEMO_WORDS]; /* bytes from the stack pointer */
 };
@@ -44,6 +45,13 @@ SHARED struct {
 
 SHARED __u32 memo_doors[MEMO_DOORS] = {}; /* hashes of walks that were not added */
 SHARED __u32 memo_next = 0;		  /* way that is replaced next */
+SHARED __u32 stacks_forgotten = 0;	  /* number of stacks that the daemon has removed from those that were sent */
+
+/* Another value for each stack, and after each that was forgotten. */
+static __always_inline __u64 memo_seen(__u64 id)
+{
+	return stack_hash(id, READ_ONCE(stacks_forgotten));
+}
 
 static __always_inline __u64 memo_key(const struct stack_record *r)
 {
@@ -90,20 +98,34 @@ static __always_inline void memo_note_frame_pointer(struct stack_memo *m, __u64 
 
 /* ---- use ---- */
 
-/* Whether all words are as they were. */
-VERIFIED_ALONE int memo_compare(struct stack_scratch *s, const struct memo_entry *e)
+/* Bits that differ in a group of words. @i: its first one */
+static __always_inline __u64 memo_group(const struct stack_scratch *s, const struct memo_entry *e, __u32 i)
 {
 	__u64 differs = 0;
+	__u32 k;
+
+	_Pragma("clang loop unroll(full)") for (k = 0; k < MEMO_GROUP; k++) differs |=
+		e->words[i + k] ^ *stack_word_at(s, e->at[i + k]);
+	return differs;
+}
+
+/* Whether all words are as they were. */
+VERIFIED_ALONE int memo_compare(struct stack_scratch *s, struct memo_entry *e)
+{
 	__u32 i, n;
 
 	if (!s || !e)
 		return 0;
 	n = e->n;
+	i = e->differed;
+	keep(i);
+	if (i < n && i <= MEMO_WORDS - MEMO_GROUP && memo_group(s, e, i))
+		return 0;
 	for (i = 0; i < MEMO_WORDS && i < n; i += MEMO_GROUP) {
-		_Pragma("clang loop unroll(full)") for (__u32 k = 0; k < MEMO_GROUP; k++) differs |=
-			e->words[i + k] ^ *stack_word_at(s, e->at[i + k]);
-		if (differs)
+		if (memo_group(s, e, i)) {
+			e->differed = i;
 			return 0;
+		}
 	}
 	return 1;
 }
@@ -139,20 +161,37 @@ VERIFIED_ALONE int memo_find(struct stack_scratch *s)
 		s->walk.hash = e->hash;
 		s->record.native_end = e->end;
 		barrier();
-		if (READ_ONCE(e->sequence) == sequence && memo_is_of(e, s))
+		if (READ_ONCE(e->sequence) == sequence && memo_is_of(e, s)) {
+			s->memo.entry = i;
 			return 1;
+		}
 	}
 	return 0;
+}
+
+/* Where the entry that memo_find() has found notes what was sent. */
+static __always_inline __u64 *memo_seen_place(const struct stack_scratch *s)
+{
+	__u32 i = s->memo.entry;
+	struct memo_entry *e = bpf_map_lookup_elem(&memo, &i);
+
+	return e ? &e->seen : NULL;
 }
 
 /* Writes what the walk has noted. */
 VERIFIED_ALONE int memo_write(struct stack_scratch *s, struct memo_entry *e)
 {
+	__u32 i, n;
+
 	if (!s || !e)
 		return 0;
-	__builtin_memcpy(e->words, s->memo.words, sizeof(e->words) / 2);
-	__builtin_memcpy(&e->words[MEMO_WORDS / 2], &s->memo.words[MEMO_WORDS / 2], sizeof(e->words) / 2);
-	__builtin_memcpy(e->at, s->memo.at, sizeof(e->at));
+	n = s->memo.n;
+	for (i = 0; i < MEMO_WORDS && i < n; i += MEMO_GROUP) {
+		__builtin_memcpy(&e->words[i], &s->memo.words[i], MEMO_GROUP * sizeof(e->words[0]));
+		__builtin_memcpy(&e->at[i], &s->memo.at[i], MEMO_GROUP * sizeof(e->at[0]));
+	}
+	e->differed = 0;
+	e->seen = 0;
 	e->n = s->memo.n;
 	e->n_bytes = s->memo.end + sizeof(__u64);
 	e->tag = s->record.tag;

@@ -75,7 +75,7 @@ struct unwind_registers {
  */
 #define UNWIND_BLOCK 1024u /* words of a block */
 #define UNWIND_PAGES (2u << 20)
-#define UNWIND_ROWS (4u << 20)
+#define UNWIND_ROWS (2u << 20)
 #define UNWIND_PAGE_ROWS_MAX 1023u
 #define UNWIND_PAGE_UNKNOWN 0u /* its rules were not read yet */
 #define UNWIND_PAGE_ASKED 1u   /* the same, and the daemon knows */
@@ -104,12 +104,15 @@ struct stack_maps {
 	__u64 exec_vm;	      /* likewise: its executable pages that it cannot write */
 	__u32 is_proved;      /* 0; set by the kernel half once it has compared loader_changes: from then on a change ends tag */
 	__u32 pad;
+	__u64 changes; /* 0; state of the process's mappings at which the kernel half has compared the list with them */
+	__u64 all;     /* unwind_mapping_add() of all mappings; 0: not known */
+	__u64 files[STACK_MAPPINGS_MAX]; /* unwind_mapping_file() of each */
 	struct stack_mapping mappings[STACK_MAPPINGS_MAX];
 };
 
 /* ---- records ---- */
 
-#define STACK_ID_ONCE (1ull << 63) /* in the id of a stack that was copied: no other call or wait has it */
+#define STACK_ID_ONCE (1ull << 63) /* in the id of a copy whose mappings are not known: no other call or wait has it */
 #define STACK_ID_WAIT (1ull << 62) /* beside that one: of a wait, which may turn out to be too short to be told */
 
 #define STACK_NATIVE_MAX 128
@@ -174,6 +177,7 @@ struct mappings_record {
 	RECORD_HEADER;
 	__u64 exec_vm;
 	__u64 vdso; /* start of the kernel's own code among them */
+	__u64 all;  /* unwind_mapping_add() of them */
 	__u32 loader_changes;
 	__u32 n;
 	struct mapped_record mapped[STACK_MAPPINGS_MAX];
@@ -191,6 +195,8 @@ struct stack_record {
 	__u64 id;      /* as in struct call_record */
 	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function, or of the system call */
 	__u64 exec_vm; /* executable pages of the process: differs after a mapping */
+	__u64 mappings; /* with memory: unwind_mapping_add() of all; 0: not known; or: */
+#define STACK_MAPPINGS_UNCOUNTED 1 /* the kernel cannot list them */
 	__u32 tag;     /* of its mappings; 0: they were not known */
 	__u32 loader_changes;
 	__u32 n_memory;

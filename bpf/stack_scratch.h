@@ -7,7 +7,7 @@
 
 #include "maps.h"
 #include "python_scratch.h"
-#include "stack_record.h"
+#include "unwind_find.h"
 
 #define STACK_READ_MAX 16384u /* bytes of one read of stack memory, after the first one */
 
@@ -18,9 +18,10 @@ struct stack_walk {
 	__u64 hash;		    /* of the addresses so far */
 	__u64 top;		    /* end of the stack; 0: not known */
 	__u64 trampoline;	    /* address that probes put in place of return addresses; 0: none */
-	__u64 mapping_start;	    /* the mapping found last, as the next two */
-	__u64 mapping_bytes;
+	__u64 mapping_start;	    /* the mapping found last, as the next three, also in an earlier walk */
+	__u64 mapping_bytes;	    /* 0: none */
 	__u32 mapping_page;
+	__u32 mapping_tag;	  /* of the list that has it */
 	__u32 n;		  /* frames so far */
 	__u32 n_most;		  /* bytes of the stack above record.sp that may be read into `memory` */
 	__u32 n_filled;		  /* bytes of `memory` that were read, from record.sp on: a multiple of 8 */
@@ -28,6 +29,7 @@ struct stack_walk {
 	__u32 pass;		  /* number of the reset of the rules, at the start of the walk */
 	__u32 pass_bits;	  /* part of it in the tags of the rule cache */
 	__u32 has_frame_pointers; /* a frame was found by the frame pointer alone */
+	__u64 changes;		  /* mappings_changes() at the start of the walk */
 };
 
 #define MEMO_WORDS 160u /* words of an entry of the memo; deeper walks are not noted */
@@ -43,15 +45,15 @@ struct stack_memo {
 	__u32 is_exact; /* nothing else did */
 	__u32 frame_pointer_at;
 	__u32 uses_frame_pointer; /* that of the walk's start */
-	__u32 pad;
+	__u32 entry;		  /* index of the entry that has the walk, if memo_find() has found it */
 	__u64 words[MEMO_ROOM];
 	__u16 at[MEMO_ROOM]; /* bytes from the stack pointer */
 };
 
 struct stack_scratch {
 	__u32 is_taken;
-	__u32 python_generation; /* set by python_walk(), as the next: differs after code objects were replaced */
-	__u64 python_hash;	 /* of all code objects and instructions: stack_hash() */
+	__u32 pad;
+	__u64 python_hash; /* of all code objects and instructions, set by python_walk() */
 	/* What every step uses is near: a farther member takes an instruction more. */
 	struct stack_walk walk;
 	struct stack_memo memo;
@@ -77,6 +79,5 @@ static __always_inline const __u64 *stack_word_at(const struct stack_scratch *s,
 /* Adds a word to a hash; 0 is the hash of nothing. */
 static __always_inline __u64 stack_hash(__u64 hash, __u64 word)
 {
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
+	return unwind_hash(hash, word);
 }

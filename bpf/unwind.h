@@ -171,10 +171,14 @@ static __always_inline __u32 rule_of(__u64 page, __u64 offset, __u32 pass_bits)
 VERIFIED_ALONE int mapping_find(struct stack_scratch *s, const struct stack_maps *maps, __u64 address)
 {
 	const struct stack_mapping *mapping;
+	__u32 i;
 
 	if (!s || !maps)
 		return 0;
-	mapping = &maps->mappings[unwind_mapping_find(maps, address)];
+	i = unwind_mapping_find(maps, address);
+	mapping = &maps->mappings[i];
+	/* The same addresses in another file are another stack. */
+	s->walk.hash = stack_hash(s->walk.hash, maps->files[i & (STACK_MAPPINGS_MAX - 1)]);
 	s->walk.mapping_start = mapping->start;
 	s->walk.mapping_bytes = (__u64)mapping->n_pages << UNWIND_PAGE_SHIFT;
 	s->walk.mapping_page = mapping->first_page;
@@ -236,7 +240,7 @@ static __always_inline int frame_leave(struct stack_scratch *s, const struct sta
 	if (rule == RULE_UNKNOWN)
 		return STACK_END_RULE;
 	if (UNWIND_RULE_SLOT(rule) == UNWIND_SLOT_ESCAPE)
-		return frame_escape(s, rule);
+		return rule == UNWIND_ESCAPE(UNWIND_STOP, 0) ? STACK_END_COMPLETE : frame_escape(s, rule);
 	return unwind_plain(s, rule, &s->walk.at);
 }
 
@@ -294,7 +298,10 @@ static __always_inline void walk_begin(struct stack_scratch *s)
 	s->walk.pass_bits = s->walk.pass / 2 & ((1u << RULE_PASS_BITS) - 1);
 	s->walk.n = STACK_NATIVE_FIRST;
 	s->walk.hash = 0;
-	s->walk.mapping_bytes = 0;
+	/* The first mapping is often the last one of the walk before. */
+	if (s->walk.mapping_tag != s->record.tag)
+		s->walk.mapping_bytes = 0;
+	s->walk.mapping_tag = s->record.tag;
 	s->walk.has_frame_pointers = 0;
 	memo_begin(&s->memo);
 }

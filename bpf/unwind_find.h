@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The two searches before a step of unwinding, for the kernel half and the daemon: mapping of an address, row of an
- * offset. Without branches and with a fixed number of steps: a verifier follows one path.
+ * offset. Without branches and with a fixed number of steps: a verifier follows one path. And what tells mappings from
+ * others at the same place.
  */
 #pragma once
 
@@ -22,6 +23,33 @@ UNWIND_INLINE __u64 unwind_if_negative(__u64 value)
 	UNWIND_KEEP(value);
 	return (__u64)((__s64)value >> 63);
 }
+
+/* ---- which mappings they are ---- */
+
+UNWIND_INLINE __u64 unwind_hash(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+/*
+ * Which part of which file a mapping has: hash of its place in the file, bytes, and of all that identifies the file:
+ * the number of one that was removed may be given to the next. Never 0.
+ */
+UNWIND_INLINE __u64 unwind_mapping_file(__u64 offset, const struct file_identity *file)
+{
+	__u64 hash = unwind_hash(unwind_hash(unwind_hash(1, offset), file->device), file->inode);
+
+	return unwind_hash(unwind_hash(unwind_hash(hash, file->bytes), file->change_s), file->change_ns) | 1;
+}
+
+/* Hash of mappings, one added after the other, ascending. @all: of those before; 0: none */
+UNWIND_INLINE __u64 unwind_mapping_add(__u64 all, __u64 start, __u64 end, __u64 file)
+{
+	return unwind_hash(unwind_hash(unwind_hash(all, start), end), file) | 2;
+}
+
+/* ---- searches ---- */
 
 /* Index of the last mapping that starts at or below an address; 0 if none does. */
 UNWIND_INLINE __u32 unwind_mapping_find(const struct stack_maps *maps, __u64 address)

@@ -39,11 +39,13 @@ static int target_check(const char *path, bool replaces, char *error)
 }
 
 /* A partial file of an aborted export is overwritten; a running export holds its lock. */
-static int partial_open(const char *partial, char *error, int *ret_fd)
+static int partial_open(const char *path, const char *partial, char *error, int *ret_fd)
 {
 	CLEANUP(closep) int fd = open(partial, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	struct stat st;
 
+	if (fd < 0 && errno == ENOENT)
+		return refuse(error, -ENOENT, "cannot write %s: its directory does not exist", option_quote(path).text);
 	if (fd < 0)
 		return refuse(error, -errno, "cannot write %s: %s", option_quote(partial).text, strerror(errno));
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
@@ -81,7 +83,7 @@ int export_file_open(const char *path, bool replaces, char *error, struct export
 		partial = NULL;
 		return refuse(error, -ENOMEM, "no memory for the name of the file");
 	}
-	r = partial_open(partial, error, &file.fd);
+	r = partial_open(path, partial, error, &file.fd);
 	if (r < 0)
 		return r;
 

@@ -14,6 +14,8 @@
 #include "libingero/answers/trace/json.h"
 #include "cli/trace/screen.h"
 
+#define DEBUG_FILE_COLUMNS 1024u /* nothing of a frame is cut at a terminal's width */
+
 static uint64_t show_now_ns(void)
 {
 	struct timespec now;
@@ -180,6 +182,8 @@ static void stacks_show(struct trace_show *s, const Ingero__V1__EventBatch *batc
 	struct text_style style = output_style(STDERR_FILENO, s->no_color);
 
 	err.wake_fd = s->out.wake_fd;
+	if (style.rows == 0)
+		style.columns = DEBUG_FILE_COLUMNS;
 	for (size_t i = 0; i < batch->n_events; i++)
 		stack_debug_append(batch->events[i], stack_of_event(batch->events[i], batch->stacks, batch->n_stacks),
 				   &style, &err.buf);

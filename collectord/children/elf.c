@@ -12,6 +12,8 @@
 
 #define EXPORTS_WITHOUT_SONAME_MIN 2 /* one name may be chance; two identify a library */
 #define SYMBOLS_AT_ONCE 512
+#define SECTIONS_MAX 4096 /* guess: linked files have tens */
+#define SECTION_NAME_BYTES 16
 
 static const struct {
 	const char *name;
@@ -386,6 +388,22 @@ static void linked_read(struct elf_file *f, struct elf_matches *m)
 	}
 }
 
+/* Whether the state of CPython 3.10 or later has its section, and no symbol that tells where it is. */
+static bool interpreter_is_hidden(struct elf_file *f)
+{
+	Elf64_Shdr names, section;
+	char name[SECTION_NAME_BYTES];
+
+	if (!elf_file_read_section(f, f->names_section, &names))
+		return false;
+	for (uint64_t i = 0; i < MIN(f->n_sections, (size_t)SECTIONS_MAX); i++)
+		if (elf_file_read_section(f, i, &section) &&
+		    elf_file_read_name(f, names.sh_offset, names.sh_size, section.sh_name, name, sizeof(name)) &&
+		    strcmp(name, ".PyRuntime") == 0)
+			return true;
+	return false;
+}
+
 static enum parser_result library_read(struct elf_file *f, struct elf_matches *m, struct parser_library *library)
 {
 	enum parser_result r;
@@ -406,6 +424,8 @@ static enum parser_result library_read(struct elf_file *f, struct elf_matches *m
 	if (library->interpreter_bytes) {
 		elf_collector_read(f, &m->collectors, library);
 		elf_python_read(f, &m->dynamic, &m->python, m->interpreter_address, library);
+	} else if (m->python.is_interpreter || interpreter_is_hidden(f)) {
+		library->python.state = PARSER_PYTHON_OTHER;
 	}
 	return symbols_write(f, m, library);
 }

@@ -102,6 +102,7 @@ void elf_python_look_at(struct elf_python *python, const Elf64_Sym *symbol, cons
 	/* Counts references, which no other build does. */
 	if (strcmp(name, "_Py_RefTotal") == 0 || strcmp(name, "_Py_NegativeRefcount") == 0)
 		python->is_debug = true;
+	python->is_interpreter |= strcmp(name, "PyEval_EvalCode") == 0 || strcmp(name, "PyPyEval_EvalCode") == 0;
 	for (size_t i = 0; i < ARRAY_SIZE(exports); i++) {
 		if (strcmp(name, exports[i].name) != 0)
 			continue;

@@ -18,6 +18,7 @@ struct elf_python {
 	uint64_t get_thread; /* function that returns the state of the current thread */
 	uint64_t get_thread_bytes;
 	bool is_debug;
+	bool is_interpreter; /* runs bytecode, of whatever version */
 };
 
 /** elf_python_look_at() - a symbol of the file */

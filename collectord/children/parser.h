@@ -74,7 +74,7 @@ enum parser_python_state {
 	PARSER_PYTHON_THREADED, /* it is built without the GIL */
 	PARSER_PYTHON_DEBUG,	/* it is built for debugging Python itself, with other layouts */
 	PARSER_PYTHON_LIBC,	/* how its C library keeps data of threads is not known */
-	PARSER_PYTHON_OTHER,	/* its types are not those of its version, or are not exported */
+	PARSER_PYTHON_OTHER,	/* its types are not those of its version, or it does not export them or its state */
 	PARSER_PYTHON_COUNT
 };
 

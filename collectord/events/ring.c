@@ -53,6 +53,7 @@ struct ring {
 	uint64_t n_refused;
 	uint32_t calls_left; /* records that this turn may still take */
 	uint32_t lives_left; /* the same, of life */
+	uint32_t n_copies; /* stacks with a copy in this turn: they go on when the loop has read the parser's answers */
 	uint32_t period_ms;
 	int n_handles; /* open loop handles: closing the last frees */
 };
@@ -86,6 +87,7 @@ static int stacks_sample(void *data, const void *record, size_t n)
 	const struct mappings_record *mappings;
 
 	if (decode_stack(record, n, &stack) == DECODE_OK) {
+		ring->n_copies += stack->n_memory != 0;
 		if (ring->sinks.on_stack)
 			ring->sinks.on_stack(stack, n, ring->data);
 	} else if (decode_code(record, n, &code) == DECODE_OK) {
@@ -123,22 +125,38 @@ static void fetched(struct ring *ring, uint64_t calls_before)
 {
 	uint64_t bytes = ring_map_taken(ring->calls) - calls_before;
 
-	period_set(ring, ring->calls_left == 0					       ? 1
+	period_set(ring, ring->calls_left == 0 || ring->n_copies		       ? 1
 			 : (double)bytes > DRAIN_FAST_RATIO * (double)ring->ring_bytes ? DRAIN_FAST_MS
 										       : DRAIN_SLOW_MS);
 	ring->sinks.on_drained(ring->data);
 }
 
+/*
+ * The calls that are there now, and before them the lives of processes and the stacks that are older than these calls:
+ * the first call of a child may come at once.
+ * Return: as ring_map_consume()
+ */
+static int calls_take(struct ring *ring)
+{
+	uint64_t end = ring_map_end(ring->calls);
+
+	if (ring->lives_left)
+		(void)ring_map_consume(ring->life, life_sample, ring);
+	ring_drain_stacks(ring);
+	return ring_map_consume_to(ring->calls, end, calls_sample, ring);
+}
+
 static void turn(struct ring *ring)
 {
 	uint64_t before = ring_map_taken(ring->calls);
+	int r;
 
 	ring->lives_left = TURN_LIVES;
-	(void)ring_map_consume(ring->life, life_sample, ring);
 	ring->calls_left = TURN_CALLS;
+	ring->n_copies = 0;
 	do {
-		ring_drain_stacks(ring);
-	} while (ring_map_consume(ring->calls, calls_sample, ring) > 0); /* those that came meanwhile, too */
+		r = calls_take(ring); /* with those that came meanwhile, as long as no other work is waited for */
+	} while (r > 0 && !ring->n_copies);
 	fetched(ring, before);
 }
 
@@ -194,9 +212,7 @@ void ring_drain(struct ring *ring)
 	uint64_t before = ring_map_taken(ring->calls);
 
 	ring->lives_left = ring->calls_left = UINT32_MAX;
-	(void)ring_map_consume(ring->life, life_sample, ring);
-	ring_drain_stacks(ring);
-	(void)ring_map_consume(ring->calls, calls_sample, ring);
+	(void)calls_take(ring);
 	fetched(ring, before);
 }
 

@@ -83,10 +83,20 @@ static int record_hand_over(const struct ring_map *map, size_t at, size_t n, rin
 	return func(data, map->whole, n);
 }
 
+uint64_t ring_map_end(const struct ring_map *map)
+{
+	return load((const unsigned long *)map->memory);
+}
+
 int ring_map_consume(struct ring_map *map, ring_map_func func, void *data)
 {
+	return ring_map_consume_to(map, ring_map_end(map), func, data);
+}
+
+int ring_map_consume_to(struct ring_map *map, uint64_t end, ring_map_func func, void *data)
+{
 	const unsigned char *ring = map->memory + map->page_bytes;
-	unsigned long position = load(map->consumed), end = load((const unsigned long *)map->memory);
+	unsigned long position = load(map->consumed);
 	int n_records = 0, r = 0;
 
 	while (r >= 0 && position < end) {

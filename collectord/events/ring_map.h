@@ -30,5 +30,9 @@ void ring_map_close(struct ring_map *map);
  * Return: number of records, or a negative result of the function: that record is taken, too
  */
 int ring_map_consume(struct ring_map *map, ring_map_func func, void *data);
+/** ring_map_end() - position behind all records that are there now: as ring_map_taken() once they were taken */
+uint64_t ring_map_end(const struct ring_map *map);
+/** ring_map_consume_to() - as ring_map_consume(), of the records before an earlier ring_map_end() */
+int ring_map_consume_to(struct ring_map *map, uint64_t end, ring_map_func func, void *data);
 /** ring_map_taken() - bytes of all records taken since the ring was created, with their headers */
 uint64_t ring_map_taken(const struct ring_map *map);

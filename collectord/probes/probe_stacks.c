@@ -118,6 +118,7 @@ void probe_stacks_forget(struct probe_set *set, uint32_t tgid, uint32_t exec_gen
 	const struct stack_key key = { .id = id, .tgid = tgid, .exec_gen = exec_gen };
 
 	(void)bpf_map_delete_elem(bpf_map__fd(set->bpf->maps.stacks_seen), &key);
+	(void)__atomic_add_fetch(&set->bpf->bss->stacks_forgotten, 1, __ATOMIC_SEQ_CST);
 }
 
 /* ---- rules ---- */

@@ -76,7 +76,7 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 			scan_later(set, load->tgid);
 		}
 		/* At once: the first call follows soon. */
-		if (file->interpreter_bytes)
+		if (file->is_interpreter)
 			(void)target_scan_start(set, load->tgid, NULL, NULL, NULL);
 		if (done)
 			done(load->tgid, data);

@@ -55,6 +55,7 @@ struct target_file {
 	int64_t interpreter_delta;	   /* offset of that state from the file's first executable mapping */
 	struct target_collector collector; /* garbage collector of that interpreter */
 	struct target_python python;	   /* that interpreter */
+	bool is_interpreter;		   /* of Python, also if nothing more is known of it */
 	int path_fd;			   /* O_PATH, while the parser examines it */
 	bool is_settled;
 	bool is_retried; /* was refused for a reason that may pass, such as lack of memory */

@@ -312,6 +312,7 @@ static void library_use(struct target_files *files, struct target_file *file, co
 {
 	file->interpreter_bytes = a->interpreter_bytes;
 	file->interpreter_delta = a->interpreter_delta;
+	file->is_interpreter = a->interpreter_bytes || a->python.state != PARSER_PYTHON_NONE;
 	target_collector_take(file, &a->collector, a->machine);
 	target_python_take(file, &a->python, a->machine);
 	if (a->n_symbols)

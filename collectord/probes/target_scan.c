@@ -54,9 +54,10 @@ static bool process_maps_attached(const struct target_process *process)
 
 /*
  * Note the Python interpreter of a scan's process. If the process maps a relevant library, its collections are traced,
- * and the code objects that it frees.
+ * and the code objects that it frees. Where one interpreter is not understood, no Python frame of the process is shown:
+ * its stacks would lack frames and not tell so.
  */
-static void interpreter_note(struct target_set *set, const struct scan *scan, const struct target_candidate *c,
+static void interpreter_note(struct target_set *set, struct scan *scan, const struct target_candidate *c,
 			     struct target_file *file)
 {
 	struct target_process *process = target_processes_find(&set->processes, scan->tgid);
@@ -67,6 +68,9 @@ static void interpreter_note(struct target_set *set, const struct scan *scan, co
 	struct file_identity id = file->id;
 	uint64_t bytes;
 
+	scan->has_unread |= !interpreter.layout.minor;
+	if (scan->has_unread)
+		interpreter.layout.minor = 0;
 	if (process_maps_attached(process)) {
 		if (!file->collector.probes || !file->python.watch)
 			path_fd = target_candidate_open(set->proc_fd, scan->process_fd, set->memory_device, c, &id,
@@ -77,6 +81,17 @@ static void interpreter_note(struct target_set *set, const struct scan *scan, co
 		if (interpreter.is_collected || interpreter.code_watch)
 			process->interpreter = file->id;
 	}
+	(void)probe_set_interpreter_note(set->files.probes, scan->tgid, &interpreter);
+}
+
+/* Note an interpreter of which nothing is known. What is known of another one stays, but for the frames. */
+static void interpreter_note_unread(struct target_set *set, struct scan *scan)
+{
+	struct interpreter interpreter = { .start = 0 };
+
+	scan->has_unread = true;
+	(void)probe_set_interpreter(set->files.probes, scan->tgid, &interpreter);
+	interpreter.layout.minor = 0;
 	(void)probe_set_interpreter_note(set->files.probes, scan->tgid, &interpreter);
 }
 
@@ -92,8 +107,12 @@ static void file_note(struct target_set *set, struct scan *scan, const struct ta
 	};
 	struct target_load load = scan->load;
 
-	if (file->interpreter_bytes)
+	/* One beside that of the program itself, such as a library of the same Python, may never run. */
+	scan->has_own |= file->interpreter_bytes && c->is_program;
+	if (file->interpreter_bytes && (c->is_program || !scan->has_own || !file->python.layout.minor))
 		interpreter_note(set, scan, c, file);
+	else if (file->is_interpreter && !file->interpreter_bytes)
+		interpreter_note_unread(set, scan);
 	while (file->same)
 		file = file->same;
 	scan->is_judged |= c->is_base;

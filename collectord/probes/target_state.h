@@ -32,9 +32,11 @@ struct scan {
 	void *data;
 	struct target_load load; /* load that caused the scan; time_ns 0: none, or the process is held */
 	uint64_t started_ns;
-	bool is_told;	/* `done` was called */
-	bool is_judged; /* the loaded file was found: whether it was late is decided */
-	size_t i_next;	/* index of the next candidate to examine */
+	bool is_told;	 /* `done` was called */
+	bool has_own;	 /* the program itself has a Python interpreter */
+	bool has_unread; /* a Python interpreter was found that is not understood */
+	bool is_judged;	 /* the loaded file was found: whether it was late is decided */
+	size_t i_next;	 /* index of the next candidate to examine */
 	struct target_candidates candidates;
 	ARRAY(struct awaited) awaited;
 };

@@ -266,11 +266,23 @@ static void peer_go_on(struct peer *peer, uint64_t now_ns)
 	peer_turn_end(peer, began_ns, before_ns);
 }
 
+/* What came while the loop was held, as it is while programs are loaded, was in time. */
+static void peer_look_late(struct peer *peer, uint64_t now_ns)
+{
+	bool is_late = (peer->due_ns && peer->due_ns <= now_ns) || (peer->rest_due_ns && peer->rest_due_ns <= now_ns);
+
+	if (is_late && !peer->is_ending)
+		peer_look(peer);
+}
+
 uint64_t peer_check(struct peer *peer, uint64_t now_ns)
 {
 	uint64_t next_ns = UINT64_MAX;
 	struct call *call;
 
+	peer_look_late(peer, now_ns);
+	if (peer->is_closed)
+		return UINT64_MAX;
 	if (peer->due_ns && peer->due_ns <= now_ns) {
 		if (peer->is_ending) {
 			peer_close(peer);

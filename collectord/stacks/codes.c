@@ -20,7 +20,9 @@
 #define CODES_PROCESSES 1024 /* a power of two: processes with the same rest share a count */
 #define CODES_ASKED_MAX 16   /* at a time: others wait for the same parser */
 #define CODES_LIMIT_NS (5 * NSEC_PER_SEC)
+#define CODE_TRIES 2 /* the parser may have died of another object, or have had no CPU */
 #define MINOR_HIDES_UNBEGUN 11 /* of CPython 3: it hides a frame before its first instruction from here on */
+#define UNBEGUN_LEAST (-2) /* bytes: a new frame is one unit before the first instruction */
 #define GONE_KEPT_NS (10 * NSEC_PER_SEC) /* after the end of a process */
 #define GONE_LATE_NS (2 * NSEC_PER_SEC)	 /* what comes later belongs to a new process with the same number */
 
@@ -41,8 +43,9 @@ struct python_code {
 	enum code_state state;
 	uint32_t first_line;
 	uint32_t traceable;
-	uint16_t minor; /* 3.minor of the interpreter */
-	struct parser_code_question *question; /* with the record; NULL once it was asked */
+	uint32_t n_failed;		       /* questions without an answer */
+	uint16_t minor;			       /* 3.minor of the interpreter */
+	struct parser_code_question *question; /* with the record; NULL once it is ready */
 	struct parser_code_line *lines;	       /* with the texts behind; NULL: none */
 	uint32_t n_lines;
 	uint32_t end; /* lines are known up to there */
@@ -314,11 +317,18 @@ static void on_code(int r, const void *answer, size_t n, void *data)
 {
 	CLEANUP(freep) struct code_ask *ask = data;
 	struct codes *codes = ask->codes;
+	struct python_code *code = ask->code;
 
 	codes->n_asked--;
-	if (r == 0 && code_answer_is_sound(answer, n))
-		code_read(ask->code, answer, n);
-	code_settle(ask->code);
+	if (r != -ECANCELED && r < 0 && code->user && ++code->n_failed < CODE_TRIES) {
+		code->state = CODE_WANTED;
+		code_want(codes, code);
+	} else {
+		code_count(code, sizeof(*code));
+		if (r == 0 && code_answer_is_sound(answer, n))
+			code_read(code, answer, n);
+		code_settle(code);
+	}
 	if (r == -ECANCELED) /* the parser is being closed */
 		return;
 	codes_pump(codes);
@@ -344,9 +354,6 @@ static int code_ask(struct codes *codes, struct python_code *code)
 	(void)TAKE_PTR(ask);
 	code->state = CODE_ASKED;
 	codes->n_asked++;
-	free(code->question);
-	code->question = NULL;
-	code_count(code, sizeof(*code));
 	return 0;
 }
 
@@ -563,5 +570,9 @@ uint32_t python_code_line(const struct python_code *code, uint64_t instruction)
 
 bool python_code_is_shown(const struct python_code *code, uint64_t instruction)
 {
-	return code->minor < MINOR_HIDES_UNBEGUN || (int64_t)instruction >= (int64_t)code->traceable;
+	int64_t at = (int64_t)instruction;
+
+	/* What no interpreter writes is damage: the frame is not left out for it. */
+	return code->minor < MINOR_HIDES_UNBEGUN || at >= (int64_t)code->traceable || at < UNBEGUN_LEAST ||
+	       (code->end && code->traceable >= code->end);
 }

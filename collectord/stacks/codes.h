@@ -46,5 +46,5 @@ const char *python_code_qualname(const struct python_code *code); /* from CPytho
 const char *python_code_file(const struct python_code *code);
 /** python_code_line() - line of an instruction of struct stack_python. Return: 0: not known, or it has none */
 uint32_t python_code_line(const struct python_code *code, uint64_t instruction);
-/** python_code_is_shown() - whether Python itself shows a frame at this instruction: from 3.11 on only if it has begun */
+/** python_code_is_shown() - whether Python shows a frame at this instruction: from 3.11 on only if it has begun */
 bool python_code_is_shown(const struct python_code *code, uint64_t instruction);

@@ -91,7 +91,8 @@ uint32_t copy_rule(const struct process_maps *maps, uint64_t address)
 }
 
 /* One frame: its caller's registers. Return: as unwind_step(); STACK_END_RULE: its rule is wanted now */
-static uint32_t copy_step(struct copy_memory *m, const struct process_maps *maps, struct unwind_registers *registers)
+static uint32_t copy_step(struct copy_memory *m, const struct process_maps *maps, struct unwind_registers *registers,
+			  struct copy_wait *wait)
 {
 	struct stack_file *file = NULL;
 	uint32_t page = 0, rule = 0, end;
@@ -100,6 +101,7 @@ static uint32_t copy_step(struct copy_memory *m, const struct process_maps *maps
 	case COPY_NOWHERE:
 		return STACK_END_CHANGED;
 	case COPY_MISSING:
+		*wait = (struct copy_wait){ file, page };
 		rules_want(file, page);
 		return STACK_END_RULE;
 	case COPY_BARE:
@@ -115,7 +117,16 @@ static uint32_t copy_step(struct copy_memory *m, const struct process_maps *maps
 												    : end;
 }
 
-bool copy_unwind(struct stack_record *record, const struct process_maps *maps)
+/* Wanted again: the page may have lost its place meanwhile. */
+static bool wait_is_over(const struct copy_wait *wait)
+{
+	if (!wait->file || rules_page(wait->file, wait->page) > UNWIND_PAGE_ASKED)
+		return true;
+	rules_want(wait->file, wait->page);
+	return false;
+}
+
+bool copy_unwind(struct stack_record *record, const struct process_maps *maps, struct copy_wait *wait)
 {
 	struct unwind_registers registers = { .ip = record->ip,
 					      .sp = record->sp,
@@ -123,12 +134,14 @@ bool copy_unwind(struct stack_record *record, const struct process_maps *maps)
 	struct copy_memory m = { .record = record, .probes = process_maps_probes(maps) };
 	uint32_t n = 1, end = STACK_END_NONE;
 
+	if (!wait_is_over(wait))
+		return false;
 	record->native[0].cfa = record->sp;
 	while (end == STACK_END_NONE && n < STACK_NATIVE_MAX) {
 		struct stack_native *frame = &record->native[n];
 
 		frame->ip = registers.ip;
-		end = copy_step(&m, maps, &registers);
+		end = copy_step(&m, maps, &registers, wait);
 		if (end == STACK_END_RULE)
 			return false;
 		/* What no mapping has is no frame. */

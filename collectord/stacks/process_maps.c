@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "bpf/unwind_find.h"
 #include "probes/probe_set.h"
 #include "probes/probe_stacks.h"
 #include "procs/procfs.h"
@@ -25,11 +26,13 @@
 struct map_sight {
 	struct stack_sight sight; /* its path is owned here */
 	uint64_t offset;
+	uint64_t identity; /* unwind_mapping_file(); 0: not known */
 };
 
 struct maps_reading {
 	ARRAY(struct map_sight) sights;
 	uint64_t exec_vm; /* pages */
+	uint64_t all;	  /* unwind_mapping_add() of all; 0: not known */
 };
 
 static void reading_done(struct maps_reading *reading)
@@ -72,23 +75,48 @@ static int mapped_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* /proc has the overlay's identity of a file, the kernel half that of the file itself. */
-static void sights_identify(struct maps_reading *reading, struct probe_set *probes, uint32_t tgid)
+static uint64_t mapped_identity(const struct mapped_record *m)
+{
+	return unwind_mapping_file(m->offset, &m->file);
+}
+
+/* As the kernel half adds them, which lists no more of them than that. */
+static uint64_t mapped_add_all(const struct mapped_record *records, size_t n)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < n && i < STACK_MAPPINGS_MAX - 1; i++)
+		all = unwind_mapping_add(all, records[i].start, records[i].end, mapped_identity(&records[i]));
+	return all;
+}
+
+/*
+ * /proc has the overlay's identity of a file, the kernel half that of the file itself.
+ * Return: 0, or -EAGAIN: the mappings changed between both readings
+ */
+static int sights_identify(struct maps_reading *reading, struct probe_set *probes, uint32_t tgid)
 {
 	CLEANUP(freep) struct mapped_record *records = calloc(PROCESS_MAPS_MAX, sizeof(*records));
 	int n = records ? probe_set_mapped(probes, tgid, records, PROCESS_MAPS_MAX) : 0;
 
 	n = MIN(n, PROCESS_MAPS_MAX);
-	for (size_t i = 0; n > 0 && i < reading->sights.n; i++) {
-		const struct mapped_record key = { .start = reading->sights.items[i].sight.start }, *found;
+	if (n <= 0)
+		return 0;
+	if ((size_t)n != reading->sights.n)
+		return -EAGAIN;
+	for (size_t i = 0; i < reading->sights.n; i++) {
+		struct map_sight *s = &reading->sights.items[i];
+		const struct mapped_record key = { .start = s->sight.start }, *found;
 
 		found = bsearch(&key, records, (size_t)n, sizeof(*records), mapped_order);
-		if (found)
-			reading->sights.items[i].sight.file = found->file;
+		if (!found || found->end != s->sight.end)
+			return -EAGAIN;
+		s->sight.file = found->file;
+		s->identity = mapped_identity(found);
 	}
-	/* As the kernel counts them; before Linux 6.1 they are added up. */
-	if (n > 0)
-		reading->exec_vm = records[0].exec_vm;
+	reading->exec_vm = records[0].exec_vm; /* as the kernel counts them; before Linux 6.1 they are added up */
+	reading->all = mapped_add_all(records, (size_t)n);
+	return 0;
 }
 
 static void map_place(struct stack_files *files, struct process_map *map, const struct map_sight *s)
@@ -116,12 +144,15 @@ static struct process_maps *maps_new(struct stack_files *files, const struct map
 	maps->n = n;
 	maps->is_cut = n > STACK_MAPPINGS_MAX;
 	maps->exec_vm = reading->exec_vm;
+	maps->all = reading->all;
 	for (size_t i = 0; i < n; i++) {
 		struct map_sight s = reading->sights.items[i];
 
 		s.sight.process_fd = process_fd;
 		s.sight.uid = uid;
-		maps->items[i] = (struct process_map){ .start = s.sight.start, .end = s.sight.end, .offset = s.offset };
+		maps->items[i] = (struct process_map){
+			.start = s.sight.start, .end = s.sight.end, .offset = s.offset, .identity = s.identity
+		};
 		map_place(files, &maps->items[i], &s);
 	}
 	return maps;
@@ -142,7 +173,9 @@ int process_maps_read(struct stack_files *files, int proc_fd, uint32_t tgid, uin
 	r = procfs_maps_read(process_fd, on_stack_mapping, &reading);
 	if (r < 0)
 		return r;
-	sights_identify(&reading, probes, tgid);
+	r = sights_identify(&reading, probes, tgid);
+	if (r < 0)
+		return r;
 	r = probe_stacks_process(probes, tgid, &after);
 	if (r < 0)
 		return r == -ENOENT ? -ESRCH : r;
@@ -174,7 +207,8 @@ static bool sight_find(const struct maps_reading *reading, const struct mapped_r
 int process_maps_take(struct stack_files *files, int proc_fd, const struct mappings_record *record,
 		      struct process_maps **ret_maps)
 {
-	CLEANUP(reading_done) struct maps_reading reading = { .exec_vm = 0 }, taken = { .exec_vm = record->exec_vm };
+	CLEANUP(reading_done)
+	struct maps_reading reading = { .exec_vm = 0 }, taken = { .exec_vm = record->exec_vm, .all = record->all };
 	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, record->tgid);
 	int r = 0;
 
@@ -183,11 +217,13 @@ int process_maps_take(struct stack_files *files, int proc_fd, const struct mappi
 	for (uint32_t i = 0; i < record->n && r == 0; i++) {
 		const struct mapped_record *m = &record->mapped[i];
 		struct map_sight s = { .offset = m->offset };
+		const uint64_t identity = mapped_identity(m);
 
 		/* Without a path a file is found only if it is open. */
 		if (!sight_find(&reading, m, &s))
 			s.sight = (struct stack_sight){ .start = m->start, .end = m->end, .inode = m->file.inode };
 		s.sight.file = m->file;
+		s.identity = identity;
 		s.sight.is_vdso = m->start == record->vdso;
 		s.sight.path = strdup(s.sight.path ? s.sight.path : "");
 		r = s.sight.path ? ARRAY_PUSH(&taken.sights, s) : -ENOMEM;
@@ -253,11 +289,14 @@ void process_maps_to_kernel(const struct process_maps *maps, struct stack_maps *
 				    .tag = maps->tag,
 				    .exec_gen = maps->exec_gen,
 				    .loader_changes = maps->loader_changes,
-				    .exec_vm = maps->exec_vm };
-	for (uint32_t i = 0; i < ret->n; i++)
+				    .exec_vm = maps->exec_vm,
+				    .all = maps->all };
+	for (uint32_t i = 0; i < ret->n; i++) {
+		ret->files[i] = maps->items[i].identity;
 		ret->mappings[i] = (struct stack_mapping){
 			.start = maps->items[i].start,
 			.n_pages = (uint32_t)((maps->items[i].end - maps->items[i].start) >> UNWIND_PAGE_SHIFT),
 			.first_page = maps->items[i].first_page,
 		};
+	}
 }

@@ -18,6 +18,7 @@ struct stack_files;
 struct process_map {
 	uint64_t start, end;
 	uint64_t offset;	 /* in the file, bytes */
+	uint64_t identity;	 /* unwind_mapping_file(); 0: not known */
 	struct stack_file *file; /* a reference; NULL: no file, or it cannot be opened */
 	uint32_t first_page;	 /* place of its first page in the table of pages; 0: none */
 };
@@ -29,6 +30,7 @@ struct process_maps {
 	uint32_t exec_gen;
 	uint32_t loader_changes;
 	uint64_t exec_vm; /* executable pages, as the kernel counts them */
+	uint64_t all;	  /* unwind_mapping_add() of them; 0: not known */
 	bool is_cut;	  /* more mappings than the kernel half has room for: those beyond are missing there */
 	size_t n;
 	struct process_map items[]; /* ascending */

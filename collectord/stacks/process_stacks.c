@@ -128,7 +128,8 @@ static struct stacked *stacked_take(struct process_stacks *p, uint32_t tgid, uin
 static bool maps_hold(const struct process_maps *maps, const struct stack_record *record)
 {
 	return maps && maps->exec_gen == record->exec_gen && maps->loader_changes == record->loader_changes &&
-	       maps->exec_vm == record->exec_vm;
+	       maps->exec_vm == record->exec_vm &&
+	       (!record->n_memory || record->mappings == STACK_MAPPINGS_UNCOUNTED || maps->all == record->mappings);
 }
 
 static struct process_maps *maps_of_tag(const struct stacked *process, uint32_t tag)
@@ -181,7 +182,7 @@ static struct process_maps *maps_for(struct process_stacks *p, struct stacked *p
 {
 	struct process_maps *maps = record->tag ? maps_of_tag(process, record->tag) : NULL;
 
-	if (maps && !record->n_memory)
+	if (maps && (!record->n_memory || maps_hold(maps, record)))
 		return maps;
 	if (!maps_hold(process->maps[0], record))
 		maps_read(p, process);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -248,6 +249,24 @@ static uint32_t file_owner(int path_fd, uint32_t uid)
 	return fstat(path_fd, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : uid;
 }
 
+#define OVERLAY_MAGIC 0x794c7630 /* include/uapi/linux/magic.h */
+
+/*
+ * Whether an open file is the one that was mapped: by the time it is opened, another one may be at its place. An
+ * overlay passes size and times through, but may number files in its own way.
+ */
+static bool file_is(int path_fd, const struct file_identity *file)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(path_fd, &st) < 0 || fstatfs(path_fd, &fs) < 0)
+		return false;
+	return (uint64_t)st.st_size == file->bytes && st.st_ctim.tv_sec == file->change_s &&
+	       (uint32_t)st.st_ctim.tv_nsec == file->change_ns &&
+	       (st.st_ino == file->inode || fs.f_type == OVERLAY_MAGIC);
+}
+
 static int sight_open(struct stack_files *files, const struct stack_sight *sight, struct stack_file **ret_file)
 {
 	const struct target_candidate c = { .start = sight->start,
@@ -266,6 +285,8 @@ static int sight_open(struct stack_files *files, const struct stack_sight *sight
 	fd = target_candidate_open(files->proc_fd, sight->process_fd, files->memory_device, &c, &id, &n_bytes);
 	if (fd < 0)
 		return fd;
+	if (sight->file.inode && !file_is(fd, &sight->file))
+		return -ESTALE;
 	owner = file_owner(fd, sight->uid);
 	*ret_file = file_known(files, &id, owner);
 	if (*ret_file)

@@ -3,6 +3,7 @@
 #include "stacks/stacks.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "children/child.h"
 #include "clock.h"
+#include "probes/probe_stacks.h"
 #include "procs/procfs.h"
 #include "stacks/codes.h"
 #include "stacks/process_maps.h"
@@ -18,8 +20,13 @@
 #include "stacks/stack_file.h"
 #include "stacks/work.h"
 
-#define WORK_BYTES_MAX (64u << 20) /* of records on their way; beyond, a stack is named with what is known at once */
-#define LOOK_MS 100		   /* how often stacks that wait too long are looked for */
+#define LOOKS_AHEAD 32 /* stacks that come in one turn of the loop: more of them point to the same code */
+/* Of records on their way; beyond, a stack is named with what is known at once. The rest is for those without a copy.
+ */
+#define WORK_BYTES_MAX (64u << 20)
+#define WORK_COPIES_BYTES_MAX (WORK_BYTES_MAX / 4 * 3)
+#define TRIM_BYTES (4u << 20) /* of records that were on their way: their memory is given back to the system */
+#define LOOK_MS 100	      /* how often stacks that wait too long are looked for */
 #define SECOND_LOOKS 10
 
 struct stacks {
@@ -32,6 +39,8 @@ struct stacks {
 	struct work *works; /* newest first */
 	struct work *done;  /* ready, to be told */
 	size_t n_works, n_bytes;
+	size_t n_bytes_most;   /* since memory was given back */
+	size_t n_ahead;	       /* stacks that came since the last turn of the loop */
 	uv_timer_t kick_timer; /* what is known now lets some works go on */
 	uv_timer_t look_timer;
 	uint32_t n_looks;
@@ -60,12 +69,25 @@ static void code_told(void *data)
 	kick(data);
 }
 
+/*
+ * The kernel half sends a stack again whose names were not known in time, when it is met the next time: those of all
+ * later calls would be missing.
+ */
+static void unnamed_forget(struct stacks *s, const struct work *work)
+{
+	const struct stack_record *r = work->record;
+
+	if ((work->state != WORK_DONE || (r->n_memory && !work->maps)) && !(r->id & STACK_ID_ONCE))
+		probe_stacks_forget(s->probes, r->tgid, r->exec_gen, r->id);
+}
+
 /* @at: where the list has it */
 static void work_settle(struct stacks *s, struct work **at)
 {
 	struct work *work = *at;
 
 	work_finish(work);
+	unnamed_forget(s, work);
 	*at = work->next;
 	work->next = s->done;
 	s->done = work;
@@ -86,8 +108,13 @@ static void done_tell(struct stacks *s)
 
 static void works_advance(struct stacks *s)
 {
+	s->n_ahead = 0;
 	for (struct work **at = &s->works; *at;) {
-		if (work_advance(*at))
+		size_t n_bytes = (*at)->n_bytes;
+		bool is_done = work_advance(*at);
+
+		s->n_bytes -= n_bytes - (*at)->n_bytes;
+		if (is_done)
 			work_settle(s, at);
 		else
 			at = &(*at)->next;
@@ -99,6 +126,15 @@ static void works_advance(struct stacks *s)
 static void kick_fired(uv_timer_t *timer)
 {
 	works_advance(timer->data);
+}
+
+/* After a flood of copies, whose memory would be the daemon's for ever. */
+static void memory_give_back(struct stacks *s)
+{
+	if (s->n_works || s->n_bytes_most < TRIM_BYTES)
+		return;
+	s->n_bytes_most = 0;
+	(void)malloc_trim(0);
 }
 
 static void look_fired(uv_timer_t *timer)
@@ -118,6 +154,7 @@ static void look_fired(uv_timer_t *timer)
 		if (stack_files_second(s->files, now_ns))
 			process_stacks_reset(s->processes);
 		codes_second(s->codes, now_ns);
+		memory_give_back(s);
 	}
 }
 
@@ -143,7 +180,7 @@ void stacks_take(struct stacks *s, const struct stack_record *record)
 
 	if (!stack)
 		return;
-	work = work_new(record, stack, maps, s->codes);
+	work = work_new(record, stack, maps, s->codes, record->n_memory && s->n_ahead++ < LOOKS_AHEAD);
 	process_maps_unref(maps);
 	if (!work) {
 		(void)stack_name(stack, NULL, 0, false, "memory was short when it was read");
@@ -153,8 +190,11 @@ void stacks_take(struct stacks *s, const struct stack_record *record)
 	s->works = work;
 	s->n_works++;
 	s->n_bytes += work->n_bytes;
-	if (s->n_bytes > WORK_BYTES_MAX)
+	s->n_bytes_most = MAX(s->n_bytes_most, s->n_bytes);
+	if (s->n_bytes > (record->n_memory ? WORK_COPIES_BYTES_MAX : WORK_BYTES_MAX)) {
+		work->is_crowded_out = true;
 		work_settle(s, &s->works);
+	}
 	kick(s);
 }
 

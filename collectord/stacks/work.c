@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stacks/work.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 #include "base/cleanup.h"
 #include "clock.h"
 #include "stacks/codes.h"
-#include "stacks/copy.h"
 #include "stacks/merge.h"
 #include "stacks/names.h"
 #include "stacks/process_maps.h"
@@ -34,7 +34,7 @@ static void cycle_cut(struct stack_record *r)
 }
 
 struct work *work_new(const struct stack_record *record, struct stack *stack, struct process_maps *maps,
-		      struct codes *codes)
+		      struct codes *codes, bool looks_ahead)
 {
 	size_t n_bytes = sizeof(*record) + record->n_memory;
 	struct work *work = calloc(1, sizeof(*work));
@@ -55,7 +55,7 @@ struct work *work_new(const struct stack_record *record, struct stack *stack, st
 	for (size_t i = 0; i < work->record->n_python; i++)
 		if (record->python[i].code)
 			work->codes[i] = codes_find(codes, record->tgid, record->exec_gen, record->python[i].code);
-	if (record->n_memory && work->maps)
+	if (looks_ahead && record->n_memory && work->maps)
 		copy_want_all(work->record, work->maps);
 	return work;
 }
@@ -111,15 +111,27 @@ static bool names_are_known(const struct work *work)
 	return true;
 }
 
+static void copy_give_back(struct work *work)
+{
+	struct stack_record *smaller = realloc(work->record, sizeof(*smaller));
+
+	if (!smaller)
+		return;
+	work->n_bytes -= smaller->n_memory;
+	smaller->n_memory = 0;
+	work->record = smaller;
+}
+
 bool work_advance(struct work *work)
 {
 	if (work->state == WORK_UNWINDS) {
-		if (work->maps && work->record->n_memory && !copy_unwind(work->record, work->maps))
+		if (work->maps && work->record->n_memory && !copy_unwind(work->record, work->maps, &work->wait))
 			return false;
 		if (work->maps) {
 			interrupted_note(work);
 			names_want(work);
 		}
+		copy_give_back(work);
 		work->state = WORK_NAMES;
 	}
 	if (work->state == WORK_NAMES && names_are_known(work))
@@ -243,35 +255,46 @@ static const char *end_why(enum stack_end end, bool is_python)
 	return "not known";
 }
 
-/* Whether code of a Python interpreter is among the native frames, by the name of its file. */
-static bool is_in_interpreter(const struct work *work)
+static bool name_begins(const char *text, const char *prefix)
 {
-	static const char program[] = "python3", library[] = "libpython3";
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Whether code of a Python interpreter is among the native frames, by their names, or by that of the file. */
+static bool is_in_interpreter(const struct work *work, const struct stack_frame *native)
+{
+	static const char program[] = "python";
 
 	for (size_t i = 0; i < work->record->n_native; i++) {
-		const struct process_map *map = process_maps_find(work->maps, work->record->native[i].ip - 1);
-		const char *name = map && map->file ? name_of_path(map->file->path) : "";
+		const char *name = name_of_path(native[i].module);
 
-		if (strncmp(name, program, sizeof(program) - 1) == 0 || strncmp(name, library, sizeof(library) - 1) == 0)
+		if (name_begins(native[i].symbol, "_PyEval_Eval") || name_begins(native[i].symbol, "PyEval_Eval"))
+			return true;
+		if (name_begins(name, "libpython") ||
+		    (name_begins(name, program) && isdigit((unsigned char)name[sizeof(program) - 1])))
 			return true;
 	}
 	return false;
 }
 
-static const char *work_why(const struct work *work, bool is_placed)
+static const char *work_why(const struct work *work, const struct stack_frame *native, bool is_placed)
 {
 	const struct stack_record *r = work->record;
 	const char *why = "";
 
 	if (!work->maps)
 		why = "the mappings of the process were not known at that moment";
+	if (!why[0] && r->native_end == STACK_END_RULE && work->is_crowded_out)
+		why = "too many new stacks at once: rules of unwinding were not read yet";
 	if (!why[0])
 		why = end_why(r->native_end, false);
 	if (!why[0])
 		why = end_why(r->python_end, true);
 	/* The first calls may come before the interpreter was read. */
-	if (!why[0] && r->python_end == STACK_END_NONE && is_in_interpreter(work))
+	if (!why[0] && r->python_end == STACK_END_NONE && is_in_interpreter(work, native))
 		why = "the Python interpreter was not known yet, or the thread ran no Python code";
+	if (!why[0] && work->state != WORK_DONE)
+		why = "its frames were not named in time";
 	if (!why[0] && !python_is_known(work))
 		why = "some Python code could not be read";
 	if (!why[0] && !is_placed)
@@ -315,7 +338,7 @@ void work_finish(struct work *work)
 				.n_runs = r->n_runs,
 				.minor = r->python_minor };
 	n = merge_frames(&merge, room->frames, &is_placed);
-	why = work_why(work, is_placed);
+	why = work_why(work, room->native, is_placed);
 	past = n && !r->native[0].ip; /* of a wait: there is no traced function */
 	(void)stack_name(work->stack, room->frames + past, n - past, !why[0], why);
 	free(room);

@@ -10,6 +10,7 @@
 
 #include "bpf/stack_record.h"
 #include "events/stack.h"
+#include "stacks/copy.h"
 
 struct name;
 struct process_maps;
@@ -33,19 +34,23 @@ struct work {
 	struct name *names[STACK_NATIVE_MAX];	     /* borrowed from the files of `maps`; NULL: no name is to be had */
 	bool is_interrupted[STACK_NATIVE_MAX]; /* the frame was interrupted by a signal: its ip is no return address */
 	uint64_t since_ns;
+	bool is_crowded_out; /* it cannot wait, since too many do */
 	enum work_state state;
+	struct copy_wait wait;
 };
 
 /**
  * work_new() - begin with a record
  * @maps: mappings that hold for the record, a reference is taken; NULL: not known
+ * @looks_ahead: rules of all code that a copy seems to point to are wanted at once; costs 0.1 ms
  * Return: NULL without memory
  */
 struct work *work_new(const struct stack_record *record, struct stack *stack, struct process_maps *maps,
-		      struct codes *codes);
+		      struct codes *codes, bool looks_ahead);
 void work_free(struct work *work);
 /**
- * work_advance() - go on as far as what is known allows; asks for what is missing (rules_want(), name_want())
+ * work_advance() - go on as far as what is known allows; asks for what is missing (rules_want(), name_want()); a copy
+ * that was unwound is given back, which changes n_bytes
  * Return: whether it is done: work_finish() can give all that is to be had
  */
 bool work_advance(struct work *work);

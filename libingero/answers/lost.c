@@ -56,7 +56,7 @@ static void late_append(struct buf *out, const char *words, const char *late)
 		(void)buf_printf(out, " (%s)", late);
 }
 
-void lost_append(struct buf *out, const Ingero__V1__Lost *lost, const char *late)
+void lost_append(struct buf *out, const Ingero__V1__Lost *lost, const char *late, bool is_whole)
 {
 	bool is_first = true;
 
@@ -68,7 +68,7 @@ void lost_append(struct buf *out, const Ingero__V1__Lost *lost, const char *late
 		(void)buf_append_text(out, "every call counted");
 		is_first = false;
 	}
-	if (lost_sum(lost, LOST_COUNTS) + lost_sum(lost, LOST_DETAIL) == 0)
+	if (is_whole && lost_sum(lost, LOST_COUNTS) + lost_sum(lost, LOST_DETAIL) == 0)
 		(void)buf_append_text(out, " · nothing lost");
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
 		uint64_t n = lost_count(lost, &reasons[i]);
@@ -82,6 +82,14 @@ void lost_append(struct buf *out, const Ingero__V1__Lost *lost, const char *late
 			(void)buf_append_text(out, lost_words(&reasons[i], n));
 		is_first = false;
 	}
+}
+
+bool lost_gap_is_recording(const Ingero__V1__Gap *gap)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (strcmp(reasons[i].field, gap->reason) == 0)
+			return false;
+	return true;
 }
 
 static void gap_words_append(struct buf *out, const Ingero__V1__Gap *gap)

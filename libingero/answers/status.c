@@ -134,6 +134,6 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 	coverages_append(status, style, out);
 	not_shown_append(out, style, "not shown  ", status->not_shown, status->n_not_shown);
 	status_cost_append(status->cost, style, out);
-	lost_append(&lost, status->lost, NULL);
+	lost_append(&lost, status->lost, NULL, /* is_whole= */ true);
 	text_paragraph(out, style, "lost       ", buf_text(&lost));
 }

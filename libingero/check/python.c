@@ -6,47 +6,57 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "libingero/check/item.h"
 #include "libingero/render/units.h"
 
 #define SHOWN_MOST 32 /* maximum number of detail lines */
+#define MAJOR 3
 #define OLDEST_MINOR 9
 #define NEWEST_MINOR 15
 
 struct interpreter {
-	unsigned long minor; /* of CPython 3.minor */
-	char build;	     /* 't': without the GIL; 'd': for debugging Python itself; 0: the usual one */
+	unsigned long major, minor; /* of CPython */
+	bool is_threaded;	    /* without the GIL */
+	bool is_debug;		    /* for debugging Python itself */
+	bool is_pypy;
 };
 
-/* By the name of its program or library: python3.13, libpython3.13t.so.1.0. Return: whether it is one */
+/* By the name of its program or library: python3.13, libpython3.13t.so.1.0, pypy3.11. Return: whether it is one */
 static bool interpreter_of(const char *path, struct interpreter *ret)
 {
-	static const char program[] = "python3.", library[] = "libpython3.";
+	static const char *const names[] = { "libpython", "python", "libpypy", "pypy" };
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t i = 0;
 	char *end;
 
-	if (strncmp(name, library, sizeof(library) - 1) == 0)
-		name += sizeof(library) - 1;
-	else if (strncmp(name, program, sizeof(program) - 1) == 0)
-		name += sizeof(program) - 1;
-	else
+	while (i < ARRAY_SIZE(names) && strncmp(name, names[i], strlen(names[i])) != 0)
+		i++;
+	if (i == ARRAY_SIZE(names) || !isdigit((unsigned char)name[strlen(names[i])]))
 		return false;
-	if (!isdigit((unsigned char)*name))
+	*ret = (struct interpreter){ .major = strtoul(name + strlen(names[i]), &end, 10) };
+	ret->is_pypy = strstr(names[i], "pypy") != NULL;
+	if (*end != '.' || !isdigit((unsigned char)end[1]))
 		return false;
-	ret->minor = strtoul(name, &end, 10);
-	ret->build = *end == 't' || *end == 'd' ? *end++ : '\0';
-	return *end == '\0' || *end == ' ' || strncmp(end, ".so", 3) == 0;
+	ret->minor = strtoul(end + 1, &end, 10);
+	for (; islower((unsigned char)*end); end++) {
+		ret->is_threaded |= *end == 't';
+		ret->is_debug |= *end == 'd';
+	}
+	return *end == '\0' || *end == ' ' || strncmp(end, ".so", 3) == 0 || strncmp(end, "-c.so", 5) == 0;
 }
 
 /* Return: why its frames are not shown; NULL: they are */
 static const char *interpreter_problem(const struct interpreter *interpreter)
 {
-	if (interpreter->minor < OLDEST_MINOR || interpreter->minor > NEWEST_MINOR)
+	if (interpreter->is_pypy)
+		return "PyPy: Python frames are not shown";
+	if (interpreter->major != MAJOR || interpreter->minor < OLDEST_MINOR || interpreter->minor > NEWEST_MINOR)
 		return "Python frames are not shown (3.9 to 3.15 are supported)";
-	if (interpreter->build == 't')
+	if (interpreter->is_threaded)
 		return "free-threaded build: Python frames are not shown";
-	if (interpreter->build == 'd')
+	if (interpreter->is_debug)
 		return "debug build: Python frames are not shown";
 	return NULL;
 }
@@ -71,8 +81,8 @@ static void pythons_note(const char *pid, const char *comm, char *maps, void *da
 		problem = interpreter_problem(&interpreter);
 		pythons->n_hidden += problem != NULL;
 		if (++pythons->n <= SHOWN_MOST)
-			(void)buf_printf(&pythons->result->detail, "Python 3.%lu (pid %s): %s\n", interpreter.minor,
-					 pid, problem ? problem : "frames are walked in the kernel");
+			(void)buf_printf(&pythons->result->detail, "Python %lu.%lu (pid %s): %s\n", interpreter.major,
+					 interpreter.minor, pid, problem ? problem : "frames are walked in the kernel");
 		return;
 	}
 }

@@ -2,6 +2,8 @@
 """
 Cost of the stack of a recorded call, against empty programs of back end session: 30 native frames, and 30 with 15 of Python, on each
 interpreter; stacks that repeat, and so many different ones that none is found where it was; and calls that are not recorded.
+
+With back end perf one probe alone is measured: closing those of a trace takes minutes, and disturbs what runs meanwhile.
 """
 import json
 import os
@@ -31,6 +33,9 @@ LIMITS = {
 }
 LIMIT_NOT_RECORDED = 0.03  # the spread of two runs of the same thing
 QUIET = {"INGERO_STANDIN_QUIET": "1"}
+ONE_PROBE_ROUNDS = 7
+ONE_PROBE_LINE = re.compile(r"^(\w.*?) +(\d+) ns ", re.MULTILINE)  # of bench_stack
+ONE_PROBE_PARTS = {"seen": "stack, in the memo", "miss": "stack, not in the memo"}
 
 
 class Program:
@@ -83,6 +88,14 @@ def measure_program(bench, program, name, kind, back_end, limit):
     bench.row(f"{name}, {kind}: stack / empty pair", [one / other for one, other in zip(added, pair)], "ratio", limit=limit, note=note)
 
 
+def measure_one_probe(bench, back_end):
+    """The same of native frames with a single probe, which is closed at once."""
+    command = [bench.programs.path("bench_stack"), back_end, str(FRAMES), str(ONE_PROBE_ROUNDS)]
+    runs = [dict(ONE_PROBE_LINE.findall(subprocess.run(command, capture_output=True, text=True, check=True).stdout)) for _ in range(bench.pairs)]
+    for kind, part in ONE_PROBE_PARTS.items():
+        bench.row(f"{back_end}: native, {kind}: stack", [int(ns[part]) - int(ns["record"]) for ns in runs], "ns", note="one probe alone")
+
+
 def measure_not_recorded(bench, program, name):
     """Calls without a record: the same with stacks wanted and not."""
     runs = bench.in_turns(off=lambda: program.traced("none", "none", "session"), on=lambda: program.traced("none", "all", "session"),
@@ -102,7 +115,7 @@ def interpreters():
 
 def measure(bench):
     cases = [("native", "native", None)] + [row for row in interpreters() if row[1] != "3.9"]
-    for back_end in programs.BACK_ENDS:
+    for back_end in ("session", "multi"):
         for name, key, python in cases:
             if python and back_end != "session":
                 continue
@@ -114,5 +127,7 @@ def measure(bench):
                 measure_program(bench, Program(bench, name, paths, python), condition, kind, back_end, limit)
     if re.search(bench.only, "session: native, not recorded"):
         measure_not_recorded(bench, Program(bench, "native", 1), "session: native")
+    if re.search(bench.only, "perf: native"):
+        measure_one_probe(bench, "perf")
     if not bench.rows:
         sys.exit(f"bench: nothing matches '{bench.only.pattern}'")

@@ -384,10 +384,11 @@ static void interpreter_check(const char *python, struct ring_buffer *ring, uint
 	records_forget();
 }
 
-int main(void)
+/* Arguments: interpreters; without any, all of this machine. */
+int main(int argc, char **argv)
 {
+	struct pythons pythons = { .n = 0 };
 	struct ring_buffer *ring;
-	struct pythons pythons;
 
 	run.bpf = python_walk__open();
 	if (!run.bpf)
@@ -398,7 +399,10 @@ int main(void)
 	}
 	run.bpf->bss->code_watches[WATCH] = WATCH;
 	ring = ring_buffer__new(bpf_map__fd(run.bpf->maps.stacks), on_record, NULL, NULL);
-	pythons_find(&pythons);
+	if (argc < 2)
+		pythons_find(&pythons);
+	for (int i = 1; i < argc && pythons.n < PYTHONS_MAX; i++)
+		pythons.paths[pythons.n++] = strdup(argv[i]);
 	for (size_t i = 0; i < pythons.n; i++) {
 		interpreter_check(pythons.paths[i], ring, 0);
 		interpreter_check(pythons.paths[i], ring, WATCH);

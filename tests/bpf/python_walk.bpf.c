@@ -42,6 +42,7 @@ int python_take(__u64 *ctx)
 	stack_read(s, ctx[2]);
 	python_walk(s);
 	s->record.id = s->python_hash;
+	python_runs(s);
 	if (python_codes_send(s))
 		return 1;
 	return bpf_ringbuf_output(&stacks, &s->record, sizeof(s->record), 0) ? 1 : 0;
@@ -65,6 +66,6 @@ int python_freed(__u64 *ctx)
 {
 	__u64 code = ctx[0];
 
-	__sync_fetch_and_add(code_freed_count(code_tgid(), code), 1);
+	__sync_fetch_and_add(code_freed_count(code_frees_of(code_tgid()), code), 1);
 	return 0;
 }

@@ -6,12 +6,13 @@
 #include "rig.h"
 #include "tests/support/check.h"
 
-#define TIMES 101
+#define TIMES 100
 #define RING_SMALL 4096
 
 struct drained {
 	unsigned int n;
 	unsigned int n_by_reason[6]; /* bit by bit */
+	unsigned int n_empty;
 	struct call_record last;
 	bool is_sane;
 };
@@ -23,6 +24,7 @@ static int on_record(void *context, void *data, size_t bytes)
 
 	memcpy(&d->last, data, MIN(bytes, sizeof(d->last)));
 	d->n++;
+	d->n_empty += d->last.op == RIG_EMPTY;
 	for (i = 0; i < ARRAY_SIZE(d->n_by_reason); i++)
 		d->n_by_reason[i] += (d->last.reason >> i) & 1;
 	if (bytes != CALL_RECORD_SHORT || d->last.type != RECORD_CALL || d->last.tgid != (uint32_t)getpid() ||
@@ -146,6 +148,17 @@ static void check_contents(struct rig *rig, struct ring_buffer *ring, struct dra
 	CHECK_INT_EQ("nested, the last one to return", d->last.depth, 0);
 }
 
+/* Two operations in turn, of which every second call would be the same one. Each is sampled: not once in 2^100 runs. */
+static void check_turns(struct rig *rig, struct ring_buffer *ring, struct drained *d)
+{
+	rig_target(rig, 0, (struct process_wish){ .flags = WISH_RECORDS, .sample_every = 10 });
+	for (int i = 0; i < TIMES * 10; i++)
+		(void)(i % 2 ? subject_empty() : subject_fail(0));
+	drain(ring, d);
+	CHECK_INT_EQ("in turn", d->n, TIMES);
+	CHECK("in turn: both", d->n_empty > 0 && d->n_empty < d->n);
+}
+
 /* Nobody drains a ring that holds 23 of them: the rest is lost, counted, and in the figures all the same. */
 static void check_loss(enum probe_back_end back_end)
 {
@@ -197,6 +210,7 @@ int main(int argc, char **argv)
 		CHECK_INT_EQ(cases[i].name, d.n_by_reason[5], cases[i].n_all);
 		CHECK(cases[i].name, d.is_sane);
 	}
+	check_turns(&rig, ring, &d);
 	check_contents(&rig, ring, &d);
 	CHECK_INT_EQ("nothing lost", rig_loss(&rig, LOSS_RING_FULL), 0);
 	ring_buffer__free(ring);

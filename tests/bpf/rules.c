@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "bpf/unwind_find.h"
 #include "children/child_role.h"
 #include "children/elf_unwind.h"
 #include "probes/probe_stacks.h"
@@ -126,6 +127,18 @@ static void mapping_put(struct rules *rules, struct rig *rig, struct stack_maps 
 	};
 }
 
+/* Which files they are, as the kernel knows them. */
+static void files_put(struct rig *rig, struct stack_maps *maps)
+{
+	static struct mapped_record records[STACK_MAPPINGS_MAX];
+	int n = probe_set_mapped(rig->set, (uint32_t)getpid(), records, ARRAY_SIZE(records));
+
+	for (uint32_t i = 0; i < maps->n; i++)
+		for (int k = 0; k < n; k++)
+			if (records[k].start == maps->mappings[i].start)
+				maps->files[i] = unwind_mapping_file(records[k].offset, &records[k].file);
+}
+
 void rules_put(struct rules *rules, struct rig *rig)
 {
 	static uint32_t last_tag;
@@ -140,6 +153,7 @@ void rules_put(struct rules *rules, struct rig *rig)
 		rules_die("process", r);
 	while (fgets(line, sizeof(line), file))
 		mapping_put(rules, rig, &maps, line);
+	files_put(rig, &maps);
 	maps.exec_gen = process.exec_gen;
 	maps.loader_changes = process.loader_changes;
 	r = probe_stacks_maps_put(rig->set, (uint32_t)getpid(), &maps);

@@ -4,11 +4,12 @@
 stacks.py BUILD CASE [VERSION]: stacks of recorded calls are those that the program itself noted, frame by frame with names and lines, native
 and Python; what is missing is said to be missing, and no frame is wrong.
 
-The programs note their stacks beside each call (tests/workloads/callers.h, callers.py). VERSION: of Python, '3.11', or 'system'. Needs root
+The programs note their stacks beside each call (tests/workloads/callers.h, callers.py). VERSION: of Python, '3.11', 'system', or a path. Needs root
 (or it is skipped).
 """
 import collections
 import contextlib
+import glob
 import os
 import pathlib
 import re
@@ -26,16 +27,19 @@ import stacks_of  # noqa: E402
 WORKLOADS = HERE.parent / "workloads"
 QUIET = {"INGERO_STANDIN_QUIET": "1"}
 LIMIT_S = 300
-LEAST = 0.99  # of all stacks from program start, complete
+LEAST = float(os.environ.get("INGERO_STACKS_LEAST", "0.99"))  # of all stacks from program start, complete
 LEAST_LATER = 0.999  # of those 50 ms after the first call
 LATER_NS = 50 * 10**6
 FOREVER, ATTACHED_CALLS = 1000000, 3000
+COUNTS_MAPPINGS = (6, 7)  # the first Linux on which a mapping without the dynamic loader is noticed
 REMAPPED = ("remapped", "mapped", "replaced", "exec")
 LIES = ("lie_none", "lie_odd", "lie_kernel", "lie_unmapped", "lie_cycle", "claims")
 
 
 def interpreters(version):
-    """(name, path) of the interpreters of a version: '3.11' of a shared library, 'system' the machine's own; None: all."""
+    """(name, path) of the interpreters of a version: '3.11' of a shared library, 'system' the machine's own, or a path; None: all."""
+    if version and version.startswith("/"):
+        return [(version, version)]
     found = list(gil_waits.interpreters())
     if version == "system":
         found = [(name, path) for name, path in found if path == "/usr/bin/python3"]
@@ -119,7 +123,7 @@ class Run:
         calls, events = self.calls(), trace.events
         if not pids:  # the program knows its own numbers only
             calls, events = ([{**row, "pid": 0} for row in rows] for rows in (calls, events))
-        judge = stacks_of.Judge(has_names)
+        judge = stacks_of.Judge(has_names, trace.summary.get("lost", {}).get("stacks", 0))
         judge.compare(calls, events)
         judge.report(self.check, self.name, least)
         return judge
@@ -208,12 +212,14 @@ def case_walkers(check, programs, _):
 
 def case_remapped(check, programs, _):
     """Mappings come and go, files are replaced, processes become other programs: never a frame of what was there before."""
+    release = tuple(int(number) for number in re.findall("[0-9]+", os.uname().release)[:2])
+    shapes = [shape for shape in REMAPPED if shape != "mapped" or release >= COUNTS_MAPPINGS]
     with Run(programs, check, "remapped") as run:
-        trace = run.under(run.native("--rounds", 10, *REMAPPED))
+        trace = run.under(run.native("--rounds", 10, *shapes))
         calls = run.calls()
         judge = run.judge(trace)
-        check("each was called", {call["shape"] for call in calls} == set(REMAPPED), judge.n)
-        check("some of each are complete", all(judge.n_complete[shape] for shape in REMAPPED), judge.n_complete, judge.whys)
+        check("each was called", {call["shape"] for call in calls} == set(shapes), judge.n)
+        check("some of each are complete", all(judge.n_complete[shape] for shape in shapes), judge.n_complete, judge.whys)
 
 
 def case_damaged(check, programs, _):
@@ -238,6 +244,79 @@ def case_reuse(check, programs, _):
             calls = run.calls()
             run.judge(trace)
             check(f"{name}: many functions", len({tuple(call["python"][0]) + tuple(call["python"][1]) for call in calls}) > 100)
+
+
+# For any Python 3: calls from functions of Python, after other libraries were loaded.
+UNREAD = """
+import ctypes, sys
+others = [ctypes.CDLL(path) for path in sys.argv[2:]]
+malloc = ctypes.CDLL(sys.argv[1] + "/libcudart.so.12").cudaMalloc
+malloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+def called(number):
+    malloc(ctypes.byref(ctypes.c_void_p()), 65536 + number)
+for number in range(50):
+    called(number)
+"""
+
+
+# A loop that has the name of Python's, of which nothing else is known.
+LOOP_ALONE = """
+int cudaMalloc(void **pointer, unsigned long bytes);
+int _PyEval_EvalFrameDefault(unsigned long bytes)
+{
+	void *pointer;
+	return cudaMalloc(&pointer, bytes) + 1;
+}
+int main(void)
+{
+	for (int i = 0; i < 50; i++)
+		_PyEval_EvalFrameDefault(65536 + i);
+	return 0;
+}
+"""
+
+
+def commands_unread(directory, libraries):
+    """(name, command, reason) of programs with an interpreter that is not read."""
+    unknown = "this build of Python is not known"
+    for name, python in (*gil_waits.interpreters_old(), *gil_waits.interpreters_linked(directory, of=gil_waits.interpreters_old(), program="embedder")):
+        yield name, [python, "-c", UNREAD, libraries], unknown
+    other, loop = os.path.join(directory, "libother.so"), os.path.join(directory, "loop")
+    subprocess.run(["cc", "-x", "c", "-", "-shared", "-o", other], input="int PyEval_EvalCode(void) { return 0; }", text=True, check=True)
+    yield "3 beside another", [interpreters("system")[0][1], "-c", UNREAD, libraries, other], unknown
+    runtime = os.path.join(libraries, "libcudart.so.12")
+    subprocess.run(["cc", "-x", "c", "-", "-x", "none", "-o", loop, runtime, f"-Wl,-rpath,{libraries}"], input=LOOP_ALONE, text=True, check=True)
+    yield "a loop alone", [loop], "the Python interpreter was not known yet, or the thread ran no Python code"
+
+
+def case_unread(check, programs, _):
+    """
+    Interpreters whose frames cannot be read, also inside of a program with another name, or beside one that is read: no stack is said to be
+    complete.
+    """
+    with tempfile.TemporaryDirectory(prefix="ingero-unread-") as directory:
+        for name, command, why in commands_unread(directory, os.path.dirname(programs.library("libcuda.so.1"))):
+            with Run(programs, check, name) as run:
+                trace = run.under(command)
+                stacks = [event for event in trace.events if event["source"] in ("cuda", "driver")]
+                whys = collections.Counter(event.get("stack_why") for event in stacks)
+                check(f"{name}: there are calls", len(stacks) >= 50, len(stacks))
+                check(f"{name}: none is complete", not any(event.get("stack_complete") for event in stacks), whys)
+                check(f"{name}: the reason", whys[why] >= LEAST * len(stacks), whys)
+                check(f"{name}: no frame of Python", not any(map(stacks_of.python_of, stacks)))
+
+
+def case_beside(check, programs, _):
+    """Another interpreter is loaded beside that of the program, and runs nothing: the frames of the program's are there."""
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="ingero-beside-"))
+        libraries = os.path.dirname(programs.library("libcuda.so.1"))
+        (name, own), *_ = gil_waits.interpreters_linked(directory)
+        others = sorted(glob.glob(os.path.join(os.path.dirname(os.path.dirname(interpreters(name.split()[0])[0][1])), "lib", "libpython3.*.so.1.0")))
+        run = stack.enter_context(Run(programs, check, f"{name} beside {others}"))
+        stacks = [event for event in run.under([own, "-c", UNREAD, libraries, *others]).events if event["source"] in ("cuda", "driver")]
+        seen = collections.Counter((event.get("stack_complete"), event.get("stack_why"), tuple(frame["py_func"] for frame in stacks_of.python_of(event))) for event in stacks)
+        check(f"{run.name}: the program's frames", others and seen[True, None, ("called", "<module>")] >= LEAST * len(stacks) > 40, seen)
 
 
 def case_attach(check, programs, _):

@@ -99,6 +99,35 @@ static void test_silent_client(void)
 	toy_close(&toy);
 }
 
+/* What was sent while the loop was held, as it is while programs are loaded, was in time. */
+static void test_held_loop(void)
+{
+	static const uint8_t cancel[FRAME_HEADER_BYTES] = { [4] = FRAME_CANCEL, [8] = 2 };
+	struct toy toy;
+	struct raw raw;
+
+	toy_open(&toy);
+	raw_open(&raw, &toy);
+	raw_settle(&raw);
+	raw_send_hello(&raw, FRAME_PROTOCOL_MAJOR);
+	raw_now_ns += PEER_HELLO_NS;
+	server_check(toy.server);
+	raw_settle(&raw);
+	raw_expect_reply("a greeting", &raw, 1);
+	raw_expect_end("a greeting", &raw, 1, CALL_OK);
+	raw_expect_nothing("a greeting", &raw);
+
+	raw_send(&raw, cancel, 1);
+	raw_settle(&raw);
+	raw_send(&raw, cancel + 1, sizeof(cancel) - 1);
+	raw_now_ns += PEER_FRAME_NS;
+	server_check(toy.server);
+	raw_settle(&raw);
+	raw_expect_nothing("the rest of a frame", &raw);
+	raw_close(&raw);
+	toy_close(&toy);
+}
+
 /* ---- bytes that make no sense ---- */
 
 static void test_bad_bytes(void)
@@ -293,6 +322,7 @@ int main(void)
 	test_hello();
 	test_second_hello();
 	test_silent_client();
+	test_held_loop();
 	test_bad_bytes();
 	test_random_bytes();
 	test_byte_by_byte();

@@ -17,12 +17,25 @@ if sys.implementation.name == 'cpython':
     print(sys.version_info[1], 'shared' if 'libpython' in open('/proc/self/maps').read() else 'static')
 """
 # How this interpreter links a program with itself.
-LINKED = """import sysconfig
+LINKED = """import sys, sysconfig
 of = sysconfig.get_config_var
-print(f"{of('LIBPL')}/libpython{of('VERSION')}.a", of('LIBS'), of('SYSLIBS'), of('LINKFORSHARED'))
+print(f"{of('LIBPL')}/libpython{of('VERSION')}{sys.abiflags}.a", of('LIBS'), of('SYSLIBS'), of('LINKFORSHARED'))
 """
 MAIN = """int Py_BytesMain(int argc, char **argv);
 int main(int argc, char **argv) { return Py_BytesMain(argc, argv); }
+"""
+# Up to 3.7 there is only one that wants wide characters.
+MAIN_OLD = """#include <stdlib.h>
+#include <wchar.h>
+int Py_Main(int argc, wchar_t **argv);
+wchar_t *Py_DecodeLocale(const char *text, size_t *n);
+int main(int argc, char **argv)
+{
+	wchar_t **wide = calloc(argc + 1, sizeof(*wide));
+	for (int i = 0; i < argc; i++)
+		wide[i] = Py_DecodeLocale(argv[i], 0);
+	return Py_Main(argc, wide);
+}
 """
 WAITS = "SELECT tid, class, resource_kind, by_pid, by_tid, count, ns FROM waits WHERE \"where\" = 'between'"
 
@@ -40,18 +53,26 @@ def interpreters():
             yield f"3.{minor} {linked}", path
 
 
-def interpreters_linked(directory):
+def interpreters_old():
+    """Yields the same of CPython 3.6 to 3.8, whose frames are not read."""
+    root = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    for minor in (6, 7, 8):
+        for path in sorted(glob.glob(f"{root}/versions/3.{minor}.*/bin/python3")):
+            yield f"3.{minor} shared", path
+
+
+def interpreters_linked(directory, of=None, program="python3"):
     """Yields the same of those with a shared library that also have an archive: linked statically with it in `directory`."""
-    for name, shared in interpreters():
+    for name, shared in of or interpreters():
         archive, *flags = subprocess.run([shared, "-c", LINKED], capture_output=True, text=True, check=True).stdout.split()
         if not name.endswith("shared") or not os.path.exists(archive):
             continue
         # an interpreter finds its modules beside its own folder
         prefix = pathlib.Path(directory, name.split()[0])
-        python = prefix / "bin" / "python3"
+        python = prefix / "bin" / program
         python.parent.mkdir(parents=True)
         (prefix / "lib").symlink_to(pathlib.Path(archive).parents[2])
-        subprocess.run(["cc", "-x", "c", "-", "-x", "none", "-o", python, archive, *flags], input=MAIN, text=True, check=True)
+        subprocess.run(["cc", "-x", "c", "-", "-x", "none", "-o", python, archive, *flags], input=MAIN_OLD if of else MAIN, text=True, check=True)
         said = subprocess.run([python, "-c", VERSION], capture_output=True, text=True, check=True).stdout.split()
         yield f"3.{said[0]} {said[1]}", str(python)
 

@@ -68,8 +68,8 @@ def skip(error):
     return 77
 
 
-def _run(command, **options):
-    """Runs a command, with retries for network errors. Returns its output."""
+def run(command, **options):
+    """Runs a command, with retries for network errors. Returns its output; raises Unreachable."""
     for _ in range(TRIES):
         try:
             result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -88,7 +88,7 @@ def _fetch_wheel(wheel, directory):
     with open(wanted, "w", encoding="ascii") as file:
         file.write(f"{wheel.package}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
     platforms = [part for name in ("manylinux_2_17", "manylinux2014", "manylinux1") for part in ("--platform", f"{name}_x86_64")]
-    _run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:",
+    run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:",
           "--require-hashes", "--python-version", wheel.python, *platforms, "--dest", directory, "--requirement", wanted])
     (path,) = glob.glob(os.path.join(directory, "*.whl"))
     with zipfile.ZipFile(path) as archive:
@@ -105,27 +105,32 @@ Dir::Log "{0}";
 """
 
 
-def _fetch_deb(deb, directory):
-    mirrors = _run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian", "Label: Debian"])
+def apt_environment(state, suite, component, options=""):
+    """Environment for an apt with state of its own in a new directory, which knows one suite. options: of its source, 'name=value'"""
+    mirrors = run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian", "Label: Debian"])
     if not mirrors.strip():
         raise Unreachable("apt knows no Debian mirror here: run 'apt-get update' once")
-    state = os.path.join(directory, "apt")
     for part in ("lists/partial", "archives/partial"):
         os.makedirs(os.path.join(state, part))
-    files = {"status": "", "conf": APT.format(state),
-             "sources": f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirrors.split()[0]} {deb.suite} non-free\n"}
+    signed = "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg"
+    files = {"status": "", "conf": APT.format(state), "sources": f"deb [{' '.join([signed, options]).strip()}] {mirrors.split()[0]} {suite} {component}\n"}
     for name, text in files.items():
         with open(os.path.join(state, name), "w", encoding="utf-8") as file:
             file.write(text)
     environment = dict(os.environ, APT_CONFIG=os.path.join(state, "conf"))
-    _run(["apt-get", "-qq", "update"], env=environment)
+    run(["apt-get", "-qq", "update"], env=environment)
+    return environment
+
+
+def _fetch_deb(deb, directory):
+    environment = apt_environment(os.path.join(directory, "apt"), deb.suite, "non-free")
     try:
-        _run(["apt-get", "-qq", "download", f"{deb.package}={deb.version}"], env=environment, cwd=directory)
+        run(["apt-get", "-qq", "download", f"{deb.package}={deb.version}"], env=environment, cwd=directory)
     except Unreachable:
-        _run(["apt-get", "-qq", "download", deb.package], env=environment, cwd=directory)
+        run(["apt-get", "-qq", "download", deb.package], env=environment, cwd=directory)
         print(f"{deb.suite} has no {deb.package} {deb.version} any more: taking what it has", file=sys.stderr)
     (path,) = glob.glob(os.path.join(directory, "*.deb"))
-    _run(["dpkg-deb", "--extract", path, directory])
+    run(["dpkg-deb", "--extract", path, directory])
 
 
 def _directory(library):

@@ -16,6 +16,7 @@ ENDS = {"link_none", "state_none"}
 # Problems of a native frame that is there.
 NAMES = ("name", "line", "a name that is not this address's", "a name of code that has none", "name of code made at run time",
          "the first frame is not the traced function")
+LATE = " in time"  # the end of why: the rules or the names came too late, and a place in a file stands for a name
 EVAL = "_PyEval_EvalFrameDefault"
 # Frames of C from a function with a probe to the interpreter's loop, at most, and from the program's start to its loop, at least.
 PROBED, OUTERMOST = 6, 8
@@ -72,10 +73,14 @@ def learn_lines(calls):
 
 
 class Judge:
-    """Compares calls with what was told of them. `problems`: (call, what is wrong); `incomplete`: calls that should be complete, and why not."""
+    """
+    Compares calls with what was told of them. `problems`: (call, what is wrong); `incomplete`: calls that should be complete, and why not.
+    n_lost: calls of which the trace itself says that their stacks are lost.
+    """
 
-    def __init__(self, has_names=True):
+    def __init__(self, has_names=True, n_lost=0):
         self.has_names = has_names
+        self.n_lost = n_lost
         self.problems = []
         self.incomplete = []
         self.whys = collections.Counter()
@@ -103,12 +108,17 @@ class Judge:
         is_inner = event["op"] != call["op"]
         self.n[call["shape"]] += 1
         if not event.get("stack"):
-            return self.wrong(call, "no stack", event.get("stack_why"))
+            self.n_lost -= 1
+            if self.n_lost < 0 or event.get("stack_why"):
+                return self.wrong(call, "no stack", event.get("stack_why"))
+            self.incomplete.append((call["shape"], call["bytes"], "lost"))
+            return None
         is_complete, why = event.get("stack_complete"), event.get("stack_why")
         if is_complete not in (True, False) or bool(why) == is_complete:
             self.wrong(call, "complete, or why not", is_complete, why)
         first = next((frame for frame in event["stack"] if not is_python(frame)), {})
-        if self.has_names and not re.match(rf"_*{event['op']}\w*(\+0x|$)", first.get("symbol", "" if is_complete else event["op"])):
+        if self.has_names and not self.is_late(event, first) and \
+                not re.match(rf"_*{event['op']}\w*(\+0x|$)", first.get("symbol", "" if is_complete else event["op"])):
             self.wrong(call, "the first frame is not the traced function", first, event["op"])
         self.native(call, event, is_inner, is_complete)
         self.python(call, event, is_complete)
@@ -126,7 +136,7 @@ class Judge:
         truth = [int(frame["ip"], 16) for frame in frames]
         if "before" in call:
             ips = self.before_probe(call, ips, truth)
-        ips = self.same_eval(call, ips, truth)
+        ips = self.same_eval(call, ips, truth, told)
         self.n_frames += len(ips)
         rule, least = call["rule"], 0 if is_inner else call["least"]
         if is_complete:
@@ -145,7 +155,13 @@ class Judge:
             for frame in told:
                 if not is_complete and "symbol" not in frame and "file" not in frame:
                     continue  # where the mappings are not known
+                if self.is_late(event, frame):
+                    continue
                 self.name(call, frame, next((one for one in frames if int(one["ip"], 16) == int(frame.get("ip", "0"), 16)), None))
+
+    @staticmethod
+    def is_late(event, frame):
+        return (event.get("stack_why") or "").endswith(LATE) and re.match(re.escape(os.path.basename(frame.get("module", "?"))) + r"\+0x", frame.get("symbol", ""))
 
     @staticmethod
     def both(told, ips, truth):
@@ -166,16 +182,23 @@ class Judge:
         return ips[:len(truth)] if len(outer) - same <= PROBED and same >= OUTERMOST else ips
 
     @staticmethod
-    def same_eval(call, ips, truth):
-        """The interpreter chooses another way to call when it has learned more: another address in its loop, at the same place of the stack."""
+    def same_eval(call, ips, truth, told):
+        """
+        The interpreter chooses another way to call when it has learned more: another address in its loop, at the same place of the stack. Where
+        symbols are stripped, parts of the loop have no name: those that the compiler moved away, and functions that end in a call of the next one.
+        """
         if not call.get("eval"):
             return ips
         ranges = symbols_of.ranges_of(call["eval"][0], EVAL, int(call["eval"][1], 16))
 
-        def is_eval(ip):
-            return any(start < ip <= end for start, end in ranges)
+        file, address = call["eval"][0], int(call["eval"][1], 16)
+        nameless = re.compile(re.escape(os.path.basename(file)) + r"\+0x")
 
-        return [right if ip != right and is_eval(ip) and is_eval(right) else ip for ip, right in zip(ips, truth)] + ips[len(truth):]
+        def is_eval(ip, frame):
+            is_in_file = abs(ip - address) < os.path.getsize(file)
+            return any(start < ip <= end for start, end in ranges) or (is_in_file and bool(nameless.match(frame.get("symbol", ""))))
+
+        return [right if ip != right and is_eval(ip, frame) and is_eval(right, frame) else ip for ip, right, frame in zip(ips, truth, told)] + ips[len(truth):]
 
     def name(self, call, frame, known):
         """Symbol and line of a native frame, where the program said what file it is of."""

@@ -23,7 +23,8 @@
 #define REST_NS 30000000 /* in which a tracer may learn of mappings */
 #define COPY_BYTES 65536u
 
-static const char *const names[] = { "libcallers-one.so", "libcallers-two.so" };
+/* The code of the first two is the same, with other names. */
+static const char *const names[] = { "libcallers-one.so", "libcallers-six.so", "libcallers-two.so" };
 
 /* A library, loaded as the file at `path`; what is told of it is in `file`. */
 struct library {
@@ -110,7 +111,7 @@ static void call_twice(loaded_fn *entry, void (*call)(loaded_fn *))
 	call(entry);
 }
 
-/* The two in turns; each is gone when the other comes, most of the time to the same place. */
+/* All in turns; each is gone when the next comes, most of the time to the same place. */
 static void remapped(void)
 {
 	const char *last = NULL;
@@ -119,7 +120,7 @@ static void remapped(void)
 	for (int i = 0; i < 2 * TIMES; i++) {
 		struct library library = { .handle = NULL };
 
-		path_of(library.path, names[i % 2]);
+		path_of(library.path, names[i % ARRAY_SIZE(names)]);
 		if (!library_open(&library))
 			return;
 		n_same += library.base == last;
@@ -134,11 +135,11 @@ static void remapped(void)
 /* The same without the dynamic linker, one file over the other: code needs no other part of its file. */
 static void mapped(void)
 {
-	struct library libraries[2] = { { .handle = NULL } };
+	struct library libraries[ARRAY_SIZE(names)] = { { .handle = NULL } };
 	size_t n = 0;
 	char *place;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct stat status;
 
 		path_of(libraries[i].path, names[i]);
@@ -148,7 +149,7 @@ static void mapped(void)
 	}
 	place = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < 2 * TIMES && place != MAP_FAILED; i++) {
-		const struct library *library = &libraries[i % 2];
+		const struct library *library = &libraries[i % ARRAY_SIZE(names)];
 		int fd = open(library->path, O_RDONLY | O_CLOEXEC);
 
 		if (mmap(place, n, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
@@ -160,7 +161,7 @@ static void mapped(void)
 		callers_alias(NULL, 0, NULL);
 	}
 	(void)munmap(place, n);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		library_close(&libraries[i]);
 }
 
@@ -186,7 +187,7 @@ static void replace(struct library *library, const char *next, bool is_called)
 	char other[PATH_MAX];
 
 	path_of(library->file, names[0]);
-	path_of(other, names[1]);
+	path_of(other, names[2]);
 	if (!copy(library->file, library->path) || !copy(other, next) || !library_open(library))
 		return;
 	callers_alias(library->base, COPY_BYTES, library->file);
@@ -198,7 +199,7 @@ static void replace(struct library *library, const char *next, bool is_called)
 	library_close(library);
 	if (!library_open(library))
 		return;
-	path_of(library->file, names[1]);
+	path_of(library->file, names[2]);
 	callers_alias(library->base, COPY_BYTES, library->file);
 	call_twice(library->call, call_described);
 	library_close(library);

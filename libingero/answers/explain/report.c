@@ -32,8 +32,11 @@ void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const 
 			   uint64_t now_unix_ns, const struct text_style *style, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	bool is_whole = true;
 
-	lost_append(&text, lost, NULL);
+	for (size_t i = 0; i < n_gaps; i++)
+		is_whole &= !lost_gap_is_recording(gaps[i]);
+	lost_append(&text, lost, NULL, is_whole);
 	text_paragraph(out, style, "", buf_text(&text));
 	for (size_t i = 0; i < n_gaps && i < GAPS_MOST; i++) {
 		const Ingero__V1__Gap *gap = gaps[i];

@@ -8,6 +8,7 @@
 #include "libingero/render/units.h"
 
 #define SYMBOL_LEAST 12u /* columns of a symbol that can still be recognised */
+#define MODULE_LEAST 20u /* and of a library's name: "_ctypes.cpython-312-x86_64-linux-gnu.so" */
 #define EXPLAIN_FIRST "  stack    "
 #define EXPLAIN_NEXT "           "
 #define DEBUG_FIRST "[DEBUG] "
@@ -56,6 +57,29 @@ static void symbol_append(const char *symbol, struct buf *out)
 	(void)buf_append(out, symbol, n);
 }
 
+/* The library, the source file and its line. @room: if they take more, the library's name is cut first */
+static void native_rest_append(const Ingero__V1__StackFrame *frame, bool has_module, const struct text_style *style,
+			       unsigned int room, struct buf *out)
+{
+	const char *module = has_module ? text_file_name(frame->module) : "";
+	CLEANUP(buf_done) struct buf place = BUF_INIT;
+	unsigned int columns;
+
+	if (*frame->file) {
+		(void)buf_append_text(&place, text_file_name(frame->file));
+		if (frame->line)
+			(void)buf_printf(&place, ":%u", frame->line);
+	}
+	if (*module) {
+		columns = text_columns("() ") + text_columns(buf_text(&place));
+		(void)buf_append_text(out, "(");
+		(void)text_append(out, style, module, MAX(MODULE_LEAST, room - MIN(room, columns)));
+		(void)buf_printf(out, ")%s", place.n ? " " : "");
+	}
+	(void)buf_append_text(out, buf_text(&place));
+	out->failed |= place.failed;
+}
+
 static void native_append(const Ingero__V1__StackFrame *frame, bool has_mark, const struct text_style *style,
 			  unsigned int room, struct buf *out)
 {
@@ -64,13 +88,8 @@ static void native_append(const Ingero__V1__StackFrame *frame, bool has_mark, co
 
 	symbol_append(frame->symbol, &symbol);
 	/* "libx.so.1+0x2a" names its library already. */
-	if (*frame->module && !(symbol.n && stack_frame_is_nameless(frame)))
-		(void)buf_printf(&rest, "(%s)", text_file_name(frame->module));
-	if (*frame->file) {
-		(void)buf_printf(&rest, "%s%s", rest.n ? " " : "", text_file_name(frame->file));
-		if (frame->line)
-			(void)buf_printf(&rest, ":%u", frame->line);
-	}
+	tail = used + (symbol.n ? text_columns(buf_text(&symbol)) + 1 : 0);
+	native_rest_append(frame, !(symbol.n && stack_frame_is_nameless(frame)), style, room - MIN(room, tail), &rest);
 	if (!rest.n && !symbol.n)
 		(void)buf_printf(&rest, "0x%" PRIx64, frame->ip);
 	tail = text_columns(buf_text(&rest));

@@ -56,8 +56,8 @@ void stack_nothing_append(const struct stack_question *q, const struct stack_row
 		(void)buf_append_text(out, " from ");
 		stack_window_append(q, rows, out);
 		(void)buf_append_text(out, " has one; 'ingero trace' takes them unless '--stack none' says otherwise, "
-					   "a service unless record.stacks of its configuration does, and earlier "
-					   "versions took none");
+					   "a service unless record.stacks of its configuration does; demos and "
+					   "recordings of earlier versions have none");
 		return;
 	}
 	recorded_lack_append(&question, q->whole, out);

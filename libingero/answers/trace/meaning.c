@@ -2,6 +2,7 @@
 #include "libingero/answers/trace/meaning.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "libingero/answers/trace/rows.h"
 #include "libingero/answers/trace/waits.h"
 #include "libingero/render/units.h"
+#include "libingero/render/user.h"
 
 #define IN_FLIGHT_OLD_NS NSEC_PER_SEC /* calls usually take far less */
 #define SENTENCES_MAX 3		      /* maximum sentences of one kind */
@@ -183,6 +185,17 @@ static void whole_mean(const Ingero__V1__Delay *delay, const struct whole *whole
 
 #define NAMED_PART 100 /* share of the time waited from which a process is named; the rest is a sum */
 
+/* Short-lived processes of one name are one row of an account, without a number. */
+static struct culprit_name neighbour_name(const Ingero__V1__Behind *behind)
+{
+	struct culprit_name name = trace_who(behind);
+
+	if (behind->pid == 0 && *behind->comm)
+		(void)snprintf(name.text, sizeof(name.text), "%.20s (several, %.40s)", behind->comm,
+			       user_name(behind->uid).text);
+	return name;
+}
+
 static void who_append(struct buf *text, const char *before, const char *who, uint64_t ns, uint64_t waited_ns)
 {
 	(void)buf_printf(text, "%s%s for %s (%s)", before, who, units_ns(ns, 0).text,
@@ -205,7 +218,7 @@ static void neighbours_append(const struct trace_behind *behind, const char *whi
 
 		if (i > 0 && one->ns < waited_ns / NAMED_PART)
 			break;
-		who_append(&text, i ? ", " : " ", trace_who(one).text, one->ns, waited_ns);
+		who_append(&text, i ? ", " : " ", neighbour_name(one).text, one->ns, waited_ns);
 		rest_ns -= one->ns;
 	}
 	if (rest_ns >= waited_ns / NAMED_PART)

@@ -145,16 +145,29 @@ static void lates_append(const Ingero__V1__Start *start, const Ingero__V1__Summa
 		(void)buf_printf(text, "; %zu more", n - LATES_MOST);
 }
 
+/* Number of calls that did not get into the file since the trace began. */
+static uint64_t not_written(const struct trace_setting *setting, const Ingero__V1__Summary *summary)
+{
+	const Ingero__V1__Store *before = setting->start ? setting->start->store : NULL;
+
+	if (!summary->store)
+		return 0;
+	return summary->store->not_kept - (before ? MIN(before->not_kept, summary->store->not_kept) : 0);
+}
+
 void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__Summary *summary, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf lates = BUF_INIT;
-	uint64_t untimed = 0;
+	uint64_t untimed = 0, n_missing = not_written(setting, summary);
 
 	for (size_t i = 0; i < summary->n_operations; i++)
 		untimed += host_is_source(summary->operations[i]->source) ? 0 : summary->operations[i]->untimed;
 	if (setting->has_program)
 		lates_append(setting->start, summary, &lates);
-	lost_append(out, summary->lost, setting->has_program ? buf_text(&lates) : NULL);
+	lost_append(out, summary->lost, setting->has_program ? buf_text(&lates) : NULL, n_missing == 0);
+	if (n_missing)
+		(void)buf_printf(out, " · %s not written: 'ingero explain' says why",
+				 units_things(n_missing, "single call", "single calls").text);
 	if (summary->n_libraries)
 		not_traced_append(out, summary->libraries, summary->n_libraries);
 	else if (setting->start) /* periodic figures have none */

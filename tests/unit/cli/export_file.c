@@ -132,7 +132,7 @@ static void end_test(void)
 	place_clear();
 
 	CHECK_INT_EQ("no directory", export_file_open("no/x.db", false, error, &file), -ENOENT);
-	CHECK_STR_EQ("no directory", error, "cannot write 'no/x.db.partial': No such file or directory");
+	CHECK_STR_EQ("no directory", error, "cannot write 'no/x.db': its directory does not exist");
 }
 
 int main(void)

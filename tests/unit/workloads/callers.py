@@ -127,11 +127,33 @@ CASES = [
 ]
 
 
+LATE = {"stack_complete": False, "stack_why": "rules of unwinding were not read in time"}
+# symbol of the only frame, why it is not complete, whether all is right
+PLACES = (("callers+0x1000", LATE, True), ("f+0x10", LATE, False), ("callers+0x1000", SHORT, False))
+
+
 class Comparison(unittest.TestCase):
     def test_cases(self):
         for name, call, events, is_right in CASES:
             found, _ = problems([call], events)
             self.assertEqual(not found, is_right, f"{name}: {found}")
+
+    def test_place_for_a_name(self):
+        """Only where the names came too late, and only of the right file."""
+        module = os.path.join(WORKLOADS, "callers")
+        at = symbols_of.symbols_of(module)[0][0] + 2
+        call = changed(frames=[{"ip": "0x10", "module": module, "at": hex(at)}], python=[])
+        for symbol, why, is_right in PLACES:
+            frame = {"ip": "0x10", "module": module, "symbol": symbol}
+            found, _ = problems([call], [told(stack=[{"ip": "0x1", "symbol": "cudaMalloc+0x4"}, frame], **why)])
+            self.assertEqual("name" not in found, is_right, (symbol, why, found))
+
+    def test_lost_as_told(self):
+        """As many calls may be without their stacks as the trace says; they are not complete."""
+        for n_lost, is_right in ((0, False), (1, True)):
+            judge = stacks_of.Judge(n_lost=n_lost)
+            judge.compare([CALL], [told(lambda event: [event.pop(key) for key in ("stack", "stack_complete")])])
+            self.assertEqual((not judge.problems, len(judge.incomplete)), (is_right, int(is_right)))
 
     def test_incomplete_is_counted(self):
         _, judge = problems([CALL], [told(without(3, 5))])

@@ -585,6 +585,43 @@ static void late_test(void)
 	}
 }
 
+/* Calls that did not get into the file: those since the trace began, and then there is no "nothing lost". */
+static void not_written_test(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t before, now;
+		const char *want;
+	} rows[] = {
+		{ "none", 0, 0, "every call counted · nothing lost · kept: all" },
+		{ "of an earlier trace", 7, 7, "every call counted · nothing lost · kept: all" },
+		{ "one", 0, 1,
+		  "every call counted · 1 single call not written: 'ingero explain' says why · kept: all" },
+		{ "some of them", 7, 1007,
+		  "every call counted · 1 000 single calls not written: 'ingero explain' says why · kept: all" },
+		{ "another recorder", 7, 0, "every call counted · nothing lost · kept: all" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		Ingero__V1__Store before = INGERO__V1__STORE__INIT, now = INGERO__V1__STORE__INIT;
+		Ingero__V1__Start told = start;
+		const struct trace_setting setting = { .scope = "of alice", .kept = "all", .start = &told };
+		static char path[] = "/var/lib/x.db";
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		static struct figures f;
+
+		(void)figures_build(&f, 72 * S, calm_ops, NULL, NULL);
+		before.path = now.path = path;
+		before.not_kept = rows[i].before;
+		now.not_kept = rows[i].now;
+		told.store = &before;
+		f.summary.store = &now;
+		trace_report_footer(&setting, &f.summary, &out);
+		CHECK_STR_EQ(rows[i].name, buf_text(&out), rows[i].want);
+		f.summary.store = NULL;
+	}
+}
+
 #define WORD_COLUMNS 26u /* "      /proc/1234567/task)": a command is not cut */
 
 /* Figures that no terminal expects: long and hostile names, all the numbers there are. */
@@ -713,6 +750,7 @@ int main(void)
 	screen_test();
 	findings_page_test();
 	late_test();
+	not_written_test();
 	report_test();
 	start_test();
 	sizes_test();

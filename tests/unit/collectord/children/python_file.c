@@ -101,6 +101,9 @@ static const struct {
 } files[] = {
 	{ "sample_runtime.so", PARSER_PYTHON_NONE, 0, 0 },
 	{ "sample_interpreter.so", PARSER_PYTHON_OTHER, 0x03090000, 0 },
+	{ "sample_python_old.so", PARSER_PYTHON_OTHER, 0, 0 },
+	{ "sample_python_pypy.so", PARSER_PYTHON_OTHER, 0, 0 },
+	{ "sample_python_hidden.so", PARSER_PYTHON_OTHER, 0, 0 },
 	{ "sample_python.so", PARSER_PYTHON_OK, 0x030c01f0, 12 },
 	{ "sample_python_no_freed.so", PARSER_PYTHON_OK, 0x030c01f0, 12 },
 	{ "sample_python_3_8.so", PARSER_PYTHON_VERSION, 0x03080000, 0 },

@@ -88,6 +88,21 @@ EXPORT char _PyRuntime[656];
 FUNCTION(Py_Main, 6001)
 #endif
 
+#ifdef SAMPLE_OLD_PYTHON
+/* CPython up to 3.6 has no state with a name. */
+FUNCTION(PyEval_EvalCode, 6201)
+#endif
+
+#ifdef SAMPLE_PYPY
+FUNCTION(PyPyEval_EvalCode, 6203)
+#endif
+
+#ifdef SAMPLE_HIDDEN_PYTHON
+/* A program that exports nothing of its interpreter, without its table of symbols. */
+__attribute__((section(".PyRuntime"), visibility("hidden"), used)) char _PyRuntime[672] = { 1 };
+FUNCTION(Py_Main, 6202)
+#endif
+
 #ifdef SAMPLE_COLLECTOR
 /* Local, as the interpreter's own is. */
 static __attribute__((used, noinline)) int SAMPLE_COLLECTOR(void)

@@ -115,6 +115,29 @@ static void check_faster(void)
 	ring_free(&ring, map);
 }
 
+/* What came after a place in the ring was noted waits. */
+static void check_end(void)
+{
+	static const struct row row = { 168, 0 };
+	struct ring_map *map = NULL;
+	struct seen seen = { .n = 0 };
+	struct ring ring;
+	uint64_t end;
+
+	if (!ring_make(&ring))
+		CHECK_SKIP("no memory file");
+	CHECK_INT_EQ("end", ring_map_open(ring.fd, RING_BYTES, RECORD_BYTES, &map), 0);
+	ring_put(&ring, 0, &row);
+	ring_put(&ring, 0, &row);
+	end = ring_map_end(map);
+	ring_put(&ring, 0, &row);
+	CHECK_INT_EQ("end", ring_map_consume_to(map, end, on_record, &seen), 2);
+	CHECK_INT_EQ("end", ring_map_taken(map), end);
+	CHECK_INT_EQ("end", ring_map_consume_to(map, end, on_record, &seen), 0);
+	CHECK_INT_EQ("end", ring_map_consume(map, on_record, &seen), 1);
+	ring_free(&ring, map);
+}
+
 int main(void)
 {
 	static const struct {
@@ -178,5 +201,6 @@ int main(void)
 		ring_free(&ring, map);
 	}
 	check_faster();
+	check_end();
 	return check_result();
 }

@@ -161,6 +161,7 @@ static void lines_check(void)
 	CHECK("not begun", !python_code_is_shown(code, (uint64_t)-2));
 	CHECK("not begun", !python_code_is_shown(code, 2));
 	CHECK("begun", python_code_is_shown(code, 4));
+	CHECK("damaged instruction", python_code_is_shown(code, (uint64_t)-4));
 	name_check("another process", codes, 101, 0x1000, NULL);
 	CHECK("another program", codes_find(codes, 100, 2, 0x1000) == NULL);
 	codes_end(codes);
@@ -188,6 +189,13 @@ static void unbegun_check(void)
 		CHECK_INT_EQ("not begun", python_code_is_shown(code, (uint64_t)-2), cases[i].is_shown);
 		CHECK("begun", python_code_is_shown(code, 0));
 		python_code_unref(code);
+		buffer.record.traceable = UINT32_MAX; /* damaged */
+		codes_take(codes, &buffer.record);
+		while (parser.n)
+			parser_answer(0, false);
+		code = codes_find(codes, 100, 1, 0x1000);
+		CHECK("damaged object", code && python_code_is_shown(code, 0));
+		python_code_unref(code);
 		codes_end(codes);
 	}
 }
@@ -213,13 +221,25 @@ static void reuse_check(void)
 	codes_end(codes);
 }
 
+/* A question without an answer is asked a second time. */
 static void failures_check(void)
 {
 	static const struct {
 		const char *name;
-		int r;
-		bool is_lie;
-	} cases[] = { { "killed", -ETIMEDOUT, false }, { "died", -EPIPE, false }, { "lies", 0, true } };
+		struct {
+			int r;
+			bool is_lie;
+		} answers[2];
+		size_t n;
+		const char *code_name;
+	} cases[] = {
+		{ "killed once", { { -ETIMEDOUT, false }, { 0, false } }, 2, "f" },
+		{ "died once", { { -EPIPE, false }, { 0, false } }, 2, "f" },
+		{ "killed twice", { { -ETIMEDOUT, false }, { -ETIMEDOUT, false } }, 2, "" },
+		{ "died, then lies", { { -EPIPE, false }, { 0, true } }, 2, "" },
+		{ "lies", { { 0, true } }, 1, "" },
+		{ "closed", { { -ECANCELED, false } }, 1, "" },
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct codes *codes = codes_start();
@@ -227,13 +247,34 @@ static void failures_check(void)
 
 		codes_take(codes, code_record_of(100, 0x1000, "f", 1));
 		code = codes_find(codes, 100, 1, 0x1000);
-		parser_answer(cases[i].r, cases[i].is_lie);
-		CHECK(cases[i].name, python_code_is_ready(code));
-		CHECK_INT_EQ(cases[i].name, parser.n_told, 1);
-		CHECK_STR_EQ(cases[i].name, python_code_name(code), "");
+		for (size_t k = 0; k < cases[i].n; k++) {
+			CHECK(cases[i].name, !python_code_is_ready(code) && parser.n == 1);
+			parser_answer(cases[i].answers[k].r, cases[i].answers[k].is_lie);
+		}
+		CHECK(cases[i].name, python_code_is_ready(code) && !parser.n);
+		CHECK_STR_EQ(cases[i].name, python_code_name(code), cases[i].code_name);
 		python_code_unref(code);
 		codes_end(codes);
 	}
+}
+
+/* One that was evicted meanwhile is not asked again. */
+static void evicted_check(void)
+{
+	struct codes *codes = codes_start();
+	struct python_code *code;
+
+	codes_take(codes, code_record_of(100, 0x10, "f", 4000));
+	code = codes_find(codes, 100, 1, 0x10);
+	parser.refuses = -ENOBUFS;
+	for (uint64_t i = 0; i < 6000; i++)
+		codes_take(codes, code_record_of(100, 0x1000 * (i + 1), "f", 4000));
+	name_check("evicted", codes, 100, 0x10, NULL);
+	parser_answer(-ETIMEDOUT, false);
+	CHECK("ready", python_code_is_ready(code));
+	CHECK_STR_EQ("ready", python_code_name(code), "");
+	python_code_unref(code);
+	codes_end(codes);
 }
 
 /* A busy parser is asked again; few questions wait with it at a time. */
@@ -315,6 +356,7 @@ int main(void)
 	unbegun_check();
 	reuse_check();
 	failures_check();
+	evicted_check();
 	queue_check();
 	exit_check();
 	room_check();

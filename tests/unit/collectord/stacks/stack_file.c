@@ -5,7 +5,9 @@
  */
 #include "stacks/stack_file.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -120,10 +122,60 @@ static const struct {
 	  false },
 };
 
+/* --- which file it is --- */
+
+static int on_own_code(const struct procfs_mapping *m, void *data)
+{
+	struct stack_sight *sight = data;
+	uint64_t own = (uint64_t)(uintptr_t)on_own_code;
+
+	if (own < m->start || own >= m->end)
+		return 0;
+	*sight = (struct stack_sight){ .start = m->start,
+				       .end = m->end,
+				       .inode = m->inode,
+				       .device = (uint64_t)m->dev_major << 32 | m->dev_minor,
+				       .path = "/proc/self/exe" };
+	return 1;
+}
+
+/* The file that is mapped now is not taken for the one that was mapped when a stack was made. */
+static void identity_check(const struct stack_readers *readers)
+{
+	struct stack_sight sight = { .start = 0 };
+	struct stack_file *file = NULL;
+	struct stack_files *files;
+	struct stat st;
+	int self_fd;
+
+	CHECK_INT_EQ("files", stack_files_new(readers, NULL, &files), 0);
+	self_fd = procfs_open_process(stack_files_proc_fd(files), (uint32_t)getpid());
+	CHECK_INT_EQ("own code", procfs_maps_read(self_fd, on_own_code, &sight), 1);
+	CHECK_INT_EQ("own file", stat("/proc/self/exe", &st), 0);
+	sight.process_fd = self_fd;
+	sight.file = (struct file_identity){ .device = sight.device,
+					     .inode = st.st_ino,
+					     .bytes = (uint64_t)st.st_size,
+					     .change_s = st.st_ctim.tv_sec,
+					     .change_ns = (uint32_t)st.st_ctim.tv_nsec };
+	sight.file.change_ns ^= 1;
+	CHECK_INT_EQ("another time", stack_file_get(files, &sight, &file), -ESTALE);
+	sight.file.change_ns ^= 1;
+	sight.file.bytes++;
+	CHECK_INT_EQ("another size", stack_file_get(files, &sight, &file), -ESTALE);
+	sight.file.bytes--;
+	CHECK_INT_EQ("the same file", stack_file_get(files, &sight, &file), 0);
+	if (file)
+		stack_file_unref(file);
+	(void)close(self_fd);
+	stack_files_free(files);
+}
+
 int main(void)
 {
 	const struct stack_readers readers = { .parser = { NULL } };
 
+	identity_check(&readers);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t now_ns = clock_now_ns();
 		struct stack_files *files;

@@ -64,7 +64,7 @@ int main(void)
 		for (enum lost_kind kind = 0; kind < LOST_KIND_COUNT; kind++)
 			sum += lost_sum(&lost, kind);
 		CHECK_INT_EQ(d->fields[i].name, sum, 41);
-		lost_append(&out, &lost, NULL);
+		lost_append(&out, &lost, NULL, /* is_whole= */ true);
 		CHECK(d->fields[i].name, strstr(buf_text(&out), "41 "));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -73,7 +73,7 @@ int main(void)
 
 		if (cases[i].field)
 			set(&lost, cases[i].field, cases[i].n);
-		lost_append(&out, &lost, NULL);
+		lost_append(&out, &lost, NULL, /* is_whole= */ true);
 		CHECK_STR_EQ(cases[i].name, buf_text(&out), cases[i].want);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(lates); i++) {
@@ -82,8 +82,16 @@ int main(void)
 
 		lost.late_load = 1;
 		lost.return_unpaired = 41;
-		lost_append(&out, &lost, lates[i].late);
+		lost_append(&out, &lost, lates[i].late, /* is_whole= */ true);
 		CHECK_STR_EQ(lates[i].name, buf_text(&out), lates[i].want);
+	}
+	for (int is_whole = 0; is_whole < 2; is_whole++) {
+		Ingero__V1__Lost lost = INGERO__V1__LOST__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		lost_append(&out, &lost, NULL, is_whole);
+		CHECK_STR_EQ("of the recording", buf_text(&out),
+			     is_whole ? "every call counted · nothing lost" : "every call counted");
 	}
 	return check_result();
 }

@@ -212,6 +212,18 @@ static void holes(void)
 	reply_gap(&reply, 70, 80, "retention", 0);
 }
 
+static void holes_of_file(void)
+{
+	(void)reply_calm(&reply);
+	reply_gap(&reply, 10, 20, "store_queue", 77);
+}
+
+static void holes_before(void)
+{
+	(void)reply_calm(&reply);
+	reply_gap(&reply, 10, 20, "late_load", 1);
+}
+
 static void unknown_losses(void)
 {
 	(void)reply_calm(&reply);
@@ -557,6 +569,22 @@ static const struct {
 	  "  '--ringbuf-size')\n"
 	  "▲ 14:00:50 to 14:01:00: a_later_reason\n"
 	  "  and 1 more gap; '--json' lists them\n" },
+	{ "holes of the file alone", holes_of_file, &usual,
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes\n"
+	  "\n"
+	  "No problem found: no process of root had significant delays, recorded by\n"
+	  "ingero-collectord 0.1.0 (session)\n"
+	  "every call counted\n"
+	  "▲ 14:00:10 to 14:00:20: calls were dropped on the way to the file (queue full),\n"
+	  "  77 missing\n" },
+	{ "a library in use before", holes_before, &usual,
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes\n"
+	  "\n"
+	  "No problem found: no process of root had significant delays, recorded by\n"
+	  "ingero-collectord 0.1.0 (session)\n"
+	  "every call counted · nothing lost\n"
+	  "▲ 14:00:10 to 14:00:20: 1 library was already in use; calls before the attach\n"
+	  "  were not counted ('ingero trace -- PROGRAM' misses the fewest)\n" },
 	{ "losses unknown", unknown_losses, &usual,
 	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes\n"
 	  "\n"

@@ -225,7 +225,7 @@ static void nothing_test(void)
 	CHECK_STR_EQ("calls without stacks", buf_text(&out),
 		     "no stacks: none of the 1 call recorded from 14:00:00 to 14:05:00 has one; 'ingero trace' takes "
 		     "them unless '--stack none' says otherwise, a service unless record.stacks of its configuration "
-		     "does, and earlier versions took none");
+		     "does; demos and recordings of earlier versions have none");
 	made_rows_init(&made);
 	stack_nothing_append(&q, &made.rows, &empty);
 	CHECK_STR_EQ("no calls, and nobody knows what else there is", buf_text(&empty),

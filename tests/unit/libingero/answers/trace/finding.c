@@ -399,6 +399,10 @@ static void whole_test(void)
 		{ .where = "between", .class = "runnable", .ns = 5 * S },
 		{ .where = "in", .class = "runnable", .op = "cudaFree", .ns = 200 * MS },
 	};
+	static const struct part_row short_ones[] = {
+		{ .where = "between", .class = "runnable", .ns = 5100 * MS, .by = "cc1" },
+		{ .where = "in", .class = "runnable", .op = "cudaFree", .ns = 200 * MS, .by = "" },
+	};
 	static const struct part_row throttled[] = {
 		{ .where = "between", .class = "quota", .ns = 8 * S },
 		{ .where = "between", .class = "on_cpu", .ns = 3600 * MS },
@@ -477,6 +481,12 @@ static void whole_test(void)
 		  "  another task had the CPU: 200 ms in cudaFree, 5.1 s between calls.\n"
 		  "  Meanwhile the CPU ran sh (pid 8310, root) for 100 ms (1.9 %), unknown\n"
 		  "  processes for 5.2 s (98 %).\n"
+		  "  do: more CPUs\n" },
+		{ "behind many short ones of a name", "runnable", NULL, short_ones, ARRAY_SIZE(short_ones),
+		  "▲ python (pid 4711) lost 5.3 s of 5.3 s, 100 % of the time, ready to run while\n"
+		  "  another task had the CPU: 200 ms in cudaFree, 5.1 s between calls.\n"
+		  "  Meanwhile the CPU ran cc1 (several, root) for 5.1 s (96 %), another process\n"
+		  "  (root) for 200 ms (3.8 %).\n"
 		  "  do: more CPUs\n" },
 		{ "quota", "quota", NULL, throttled, ARRAY_SIZE(throttled),
 		  "▲ python (pid 4711) lost 8.4 s of 12.0 s, 70 % of the time, ready to run but out\n"
