@@ -182,7 +182,6 @@ struct thread_state {
 	__u16 untimed_op;
 	__u16 is_reclaiming; /* the kernel reclaims memory on its behalf */
 	__u32 sample_every;  /* of the wish, with WISH_RECORDS */
-	__u32 sample_at;     /* which call of the block is sampled, from 1 on; 0: there is no block */
 	/* Waits between calls (away.h). */
 	__u64 away_clock; /* run-queue clock at the switch-out; 0: nothing to count */
 	__u64 away_run_delay;
@@ -195,8 +194,9 @@ struct thread_state {
 	__u64 away_stack;    /* id; 0: none */
 	__u64 carried_place; /* likewise of waits that are kept back: thread_wait.carried_ns */
 	__u64 carried_stack;
-	__u32 away_class; /* enum blame_class */
-	__u32 is_settled; /* the process is guarded or not captured: its credentials need no further check */
+	__u32 sample_at;  /* which call of the block is sampled, from 1 on; 0: there is no block */
+	__u16 away_class; /* enum blame_class */
+	__u16 is_settled; /* the process is guarded or not captured: its credentials need no further check */
 	struct thread_wait wait;
 	char comm[RECORD_COMM_BYTES];
 	struct thread_account account; /* account.h */
