@@ -18,10 +18,9 @@ struct stack_walk {
 	__u64 hash;		    /* of the addresses so far */
 	__u64 top;		    /* end of the stack; 0: not known */
 	__u64 trampoline;	    /* address that probes put in place of return addresses; 0: none */
-	__u64 mapping_start;	    /* the mapping found last, as the next three, also in an earlier walk */
+	__u64 mapping_start;	    /* the mapping found last, as the next two */
 	__u64 mapping_bytes;	    /* 0: none */
 	__u32 mapping_page;
-	__u32 mapping_tag;	  /* of the list that has it */
 	__u32 n;		  /* frames so far */
 	__u32 n_most;		  /* bytes of the stack above record.sp that may be read into `memory` */
 	__u32 n_filled;		  /* bytes of `memory` that were read, from record.sp on: a multiple of 8 */

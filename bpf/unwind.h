@@ -298,10 +298,7 @@ static __always_inline void walk_begin(struct stack_scratch *s)
 	s->walk.pass_bits = s->walk.pass / 2 & ((1u << RULE_PASS_BITS) - 1);
 	s->walk.n = STACK_NATIVE_FIRST;
 	s->walk.hash = 0;
-	/* The first mapping is often the last one of the walk before. */
-	if (s->walk.mapping_tag != s->record.tag)
-		s->walk.mapping_bytes = 0;
-	s->walk.mapping_tag = s->record.tag;
+	s->walk.mapping_bytes = 0; /* each file is to be in the hash */
 	s->walk.has_frame_pointers = 0;
 	memo_begin(&s->memo);
 }

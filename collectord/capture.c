@@ -479,6 +479,11 @@ bool capture_settle(struct capture *c)
 	return true;
 }
 
+void capture_unsettle(struct capture *c)
+{
+	c->settled_ns = 0;
+}
+
 bool capture_let_go(struct capture *c, const struct lease *lease)
 {
 	return hold_end(&c->hold, lease);

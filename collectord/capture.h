@@ -102,6 +102,9 @@ int capture_demo_start(struct capture *capture, const struct capture_wish *wish)
 void capture_collect(struct capture *capture);
 /** capture_settle() - the same, and run the detectors up to now. Return: whether they ran: there is more to store */
 bool capture_settle(struct capture *capture);
+/** capture_unsettle() - there is more to store since the last capture_settle(): the next one is not too soon after it
+ */
+void capture_unsettle(struct capture *capture);
 /**
  * capture_let_go() - a lease ends: continue the programs held for it while its call can still ask for that
  * Return: whether somebody was told to continue each of them

@@ -285,6 +285,7 @@ static void trace_sum_up(struct trace *t, uint64_t since_ns)
 void trace_held_over(struct trace *t)
 {
 	t->is_settling = false;
+	capture_unsettle(t->context->capture); /* stacks were named since */
 	trace_sum_up(t, 0);
 }
 
