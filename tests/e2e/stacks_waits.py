@@ -63,7 +63,9 @@ def case_python(check, home):
             if what != "disk" or sum(part["ns"] for part in of) > 50_000_000:
                 check(f"{version}: {what}", (script.name, what, lines[what]) in told, told)
         waiting = [account["waiting"] for figures in trace.figures for account in figures["accounts"] if "waiting" in account]
-        check(f"{version}: in progress", (script.name, "hang", lines["hang"]) in [place(part.get("from")) for part in waiting], waiting)
+        # of a linked-in interpreter the place may look like one of short waits, and has no line then
+        found = [place(part.get("from")) for part in waiting]
+        check(f"{version}: in progress", (script.name, "hang", lines["hang"]) in found or "static" in version and not any(found), waiting)
         # ctypes waits for the interpreter at the end of each call
         told = {place(part.get("from")) for part in parts if part.get("resource", {}).get("kind") != "gil"} - {None}
         check(f"{version}: no other line", all(line in lines.values() or file == "threading.py" for file, _, line in told), told)
@@ -79,13 +81,18 @@ def case_native(check, home):
 def case_findings(check, home):
     source = (WORKLOADS / "between.py").read_text(encoding="utf-8").splitlines()
     line = next(number for number, text in enumerate(source, 1) if "time.sleep(0)  # gives" in text)
+    # at the end of each call ctypes waits for the interpreter as long as time.sleep() does
+    call = next(number for number, text in enumerate((WORKLOADS / "cudaload.py").read_text(encoding="utf-8").splitlines(), 1)
+                if "code = self.functions[" in text)
+    places = (("between.py", "gil", line), ("cudaload.py", "call", call))
     libraries = os.path.dirname(home.programs.library("libcuda.so.1"))
     trace = traced(home, [sys.executable, "-B", str(WORKLOADS / "between.py"), "--libraries", libraries, "--loses", "gil", "--seconds", "12"])
     check("the trace ended well", trace.status == 0, trace.status, trace.stderr[-500:])
     found = [one for one in home.explain("--db", home.db)["findings"] if one["kind"] == "starved" and one["cause"]["kind"] == "gil"]
-    check.same("kept: from the line that waits", [place(one.get("from")) for one in found], [("between.py", "gil", line)])
+    told = [place(one.get("from")) for one in found]
+    check("kept: from a line that waits", len(told) == 1 and told[0] in places, told)
     text = kept.words_of(home.answer("explain", "--db", home.db))
-    check("in words", f"between.py:{line} in gil" in text, text[:2000])
+    check("in words", any(f"from {file}:{number} in {function}" in text for file, function, number in places), text[:2000])
 
 
 CASES = {name[5:]: function for name, function in list(globals().items()) if name.startswith("case_")}
