@@ -43,6 +43,10 @@ struct child {
 	struct question *first;	       /* the question being answered when is_asked */
 	struct question **last;	       /* link for the next question */
 	size_t n_questions;
+	uint32_t n_turn;  /* questions of the owner that were sent in a row */
+	uint64_t turn_ns; /* that these took */
+	uint64_t asked_ns;
+	bool is_turn_over; /* one of them had no answer */
 	bool is_asked;
 	bool is_closing;
 	uv_timer_t timer;
@@ -83,6 +87,50 @@ static void asked_question_answer(struct question *q, int r, const void *answer,
 	question_free(q);
 }
 
+/* --- turns --- */
+
+/* Each change of owner costs a fresh process. After one of these, owners who wait have their turn. */
+#define TURN_QUESTIONS_MAX 64
+#define TURN_NS_MAX NSEC_PER_SEC
+
+/* The question was answered, or had its time. */
+static void turn_count(struct child *child, bool is_answered)
+{
+	child->turn_ns += uv_hrtime() - child->asked_ns;
+	child->is_turn_over |= !is_answered;
+}
+
+/* Moves the first questions, all of one owner, behind those of others. */
+static void turn_pass(struct child *child)
+{
+	struct question *first = child->first, *last = first;
+
+	while (last->next && last->next->owner == first->owner)
+		last = last->next;
+	if (!last->next)
+		return;
+	child->first = last->next;
+	*child->last = first;
+	last->next = NULL;
+	child->last = &last->next;
+}
+
+/* Decides whose question is sent next. */
+static void turn_begin(struct child *child)
+{
+	bool is_over = child->is_turn_over || child->n_turn >= TURN_QUESTIONS_MAX || child->turn_ns >= TURN_NS_MAX;
+
+	if (is_over && child->first->owner == child->owner)
+		turn_pass(child);
+	if (is_over || child->first->owner != child->owner) {
+		child->n_turn = 0;
+		child->turn_ns = 0;
+		child->is_turn_over = false;
+	}
+	child->n_turn++;
+	child->asked_ns = uv_hrtime();
+}
+
 /* --- asking --- */
 
 static void child_end_process(struct child *child)
@@ -98,6 +146,7 @@ static void on_deadline(uv_timer_t *timer)
 
 	if (child->is_asked) {
 		child->is_asked = false;
+		turn_count(child, false);
 		child_end_process(child);
 		asked_question_answer(question_take(child), -ETIMEDOUT, NULL, 0);
 	}
@@ -121,6 +170,7 @@ static void child_lose_process(struct child *child)
 	if (is_used && !child->first->is_again) {
 		child->first->is_again = true;
 	} else {
+		turn_count(child, false);
 		asked_question_answer(question_take(child), -EPIPE, NULL, 0);
 	}
 	child_pump(child);
@@ -145,6 +195,7 @@ static void on_answer_readable(int status, void *data)
 	}
 
 	child->is_asked = false;
+	turn_count(child, true);
 	child->n_answered++;
 	(void)uv_timer_stop(&child->timer);
 	asked_question_answer(question_take(child), 0, child->answer, (size_t)n);
@@ -189,9 +240,12 @@ static int question_send(struct child *child, struct question *q)
 static void child_pump(struct child *child)
 {
 	while (child->first && !child->is_asked && !child->is_closing) {
-		struct question *q = child->first;
-		uint64_t limit_ms = (q->limit_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+		struct question *q;
+		uint64_t limit_ms;
 
+		turn_begin(child);
+		q = child->first;
+		limit_ms = (q->limit_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
 		if (question_send(child, q) == 0) {
 			child->is_asked = true;
 			child->owner = q->owner;
@@ -204,24 +258,27 @@ static void child_pump(struct child *child)
 	}
 }
 
-/*
- * Inserts after the last question of the same owner: each change of owner costs a fresh process. After a number of
- * answers other owners have their turn.
- */
-#define OWNER_ANSWERS_MAX 64
-
+/* Inserts after the last question of the same owner. */
 static void question_queue(struct child *child, struct question *q)
 {
 	struct question **at = child->last;
 
-	if (child->first && !(child->first->owner == q->owner && child->n_answered >= OWNER_ANSWERS_MAX))
-		for (struct question *other = child->first; other; other = other->next)
-			if (other->owner == q->owner)
-				at = &other->next;
+	for (struct question *other = child->first; other; other = other->next)
+		if (other->owner == q->owner)
+			at = &other->next;
 	q->next = *at;
 	*at = q;
 	if (!q->next)
 		child->last = &q->next;
+}
+
+static bool queue_has_room(const struct child *child, uint32_t owner)
+{
+	size_t n_own = 0;
+
+	for (const struct question *q = child->first; q; q = q->next)
+		n_own += q->owner == owner;
+	return child->n_questions < CHILD_QUEUE_MAX && n_own < CHILD_QUEUE_OWNER_MAX;
 }
 
 int child_ask(struct child *child, const void *question, size_t n, int fd, uint32_t owner, uint64_t limit_ns,
@@ -233,7 +290,7 @@ int child_ask(struct child *child, const void *question, size_t n, int fd, uint3
 		return -ECANCELED;
 	if (n == 0 || n > CHILD_QUESTION_MAX)
 		return -EMSGSIZE;
-	if (child->n_questions >= CHILD_QUEUE_MAX)
+	if (!queue_has_room(child, owner))
 		return -ENOBUFS;
 
 	q = calloc(1, sizeof(*q) + n);

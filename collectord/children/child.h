@@ -15,13 +15,15 @@
 struct child;
 
 #define CHILD_QUEUE_MAX 256 /* maximum number of waiting questions, each with its descriptor */
+#define CHILD_QUEUE_OWNER_MAX (CHILD_QUEUE_MAX / 4 * 3) /* of one owner */
 
 /**
  * child_open() - prepare a child; the process starts with the first question
  * @role: its role, passed to main() as `--child ROLE` and from there to child_main(); borrowed for ever
  */
 int child_open(uv_loop_t *loop, const char *role, struct child **ret_child);
-/** child_begin() - start the process now, if none runs: before its first question. Nothing is said if it cannot start */
+/** child_begin() - start the process now, if none runs: before its first question. Nothing is said if it cannot start
+ */
 void child_begin(struct child *child);
 /** child_close() - kill it; open questions end with -ECANCELED; memory is released in a turn of the loop */
 void child_close(struct child *child);

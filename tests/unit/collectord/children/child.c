@@ -506,9 +506,16 @@ static void queue_check(void)
 	CHECK_INT_EQ("queue", uv_loop_init(&loop), 0);
 	CHECK_INT_EQ("queue", child_open(&loop, "tester", &child), 0);
 	CHECK_INT_EQ("queue", child_ask(child, "h", 1, -1, 1, 20 * NSEC_PER_MSEC, on_answer, &told[0]), 0);
-	for (size_t i = 1; i < CHILD_QUEUE_MAX; i++)
-		CHECK_INT_EQ("queue", child_ask(child, i == 100 ? "h" : "e", 1, -1, 1, FAR_NS, on_answer, &told[i]), 0);
-	CHECK_INT_EQ("one too many", child_ask(child, "e", 1, -1, 1, FAR_NS, on_answer, &told[0]), -ENOBUFS);
+	for (size_t i = 1; i < CHILD_QUEUE_MAX; i++) {
+		if (i == CHILD_QUEUE_OWNER_MAX)
+			CHECK_INT_EQ("one too many of an owner",
+				     child_ask(child, "e", 1, -1, 1, FAR_NS, on_answer, &told[0]), -ENOBUFS);
+		CHECK_INT_EQ("queue",
+			     child_ask(child, i == 100 ? "h" : "e", 1, -1, i < CHILD_QUEUE_OWNER_MAX ? 1 : 2, FAR_NS,
+				       on_answer, &told[i]),
+			     0);
+	}
+	CHECK_INT_EQ("one too many", child_ask(child, "e", 1, -1, 3, FAR_NS, on_answer, &told[0]), -ENOBUFS);
 
 	while (told[99].n == 0)
 		(void)uv_run(&loop, UV_RUN_ONCE);
@@ -518,10 +525,42 @@ static void queue_check(void)
 	child_close(child);
 	for (size_t i = 0; i < CHILD_QUEUE_MAX; i++) {
 		CHECK_INT_EQ("called once", told[i].n, 1);
-		if (i >= 100)
+		if (i >= 100 && i < CHILD_QUEUE_OWNER_MAX)
 			CHECK_INT_EQ("called off", told[i].r, -ECANCELED);
 	}
 	loop_finish("queue", &loop);
+}
+
+static unsigned int n_hung;
+
+/* Always has another question in the queue, which hangs, too. */
+static void on_hung(int r, const void *answer, size_t n, void *data)
+{
+	(void)answer;
+	(void)n;
+	CHECK_INT_IN("hangs", r, -ECANCELED, -ETIMEDOUT);
+	if (r != -ECANCELED && ++n_hung < 50)
+		CHECK_INT_EQ("hangs", child_ask(data, "h", 1, -1, 1, NSEC_PER_MSEC, on_hung, data), 0);
+}
+
+/* Whoever makes the process hang again and again leaves a turn to others. */
+static void turns_check(void)
+{
+	struct told told = { 0 };
+	struct child *child;
+	uv_loop_t loop;
+
+	CHECK_INT_EQ("turns", uv_loop_init(&loop), 0);
+	CHECK_INT_EQ("turns", child_open(&loop, "tester", &child), 0);
+	for (size_t i = 0; i < 3; i++)
+		CHECK_INT_EQ("turns", child_ask(child, "h", 1, -1, 1, NSEC_PER_MSEC, on_hung, child), 0);
+	CHECK_INT_EQ("turns", child_ask(child, "e", 1, -1, 2, FAR_NS, on_answer, &told), 0);
+	while (!told.n)
+		(void)uv_run(&loop, UV_RUN_ONCE);
+	CHECK_INT_EQ("another owner's", told.r, 0);
+	CHECK_INT_EQ("behind one question", n_hung, 1);
+	child_close(child);
+	loop_finish("turns", &loop);
 }
 
 struct nested {
@@ -662,6 +701,7 @@ int main(int argc, char **argv)
 	idle_death_check();
 	unasked_check();
 	queue_check();
+	turns_check();
 	nested_check();
 	stranger_check();
 	seal_check();
