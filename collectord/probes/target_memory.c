@@ -24,7 +24,7 @@
 int target_memory_open_file(int proc_fd, const char *path, const struct file_identity *id)
 {
 	struct stat st = { .st_mode = 0 };
-	CLEANUP(closep) int fd = root_file_open(proc_fd, path, /* n_links= */ 0, &st);
+	CLEANUP(closep) int fd = root_file_open(proc_fd, path, /* n_links= */ 0, &st, /* ret_is_public= */ NULL);
 
 	if (fd < 0)
 		return fd;

@@ -20,6 +20,7 @@ struct root_walk {
 	struct stat st;	    /* of that */
 	unsigned int n_links;
 	bool may_go_up;
+	bool is_public;	     /* everybody could come as far, and read it */
 	char path[PATH_MAX]; /* what is left to go */
 };
 
@@ -49,6 +50,8 @@ static int walk_step(struct root_walk *walk, int fd)
 	 * write. */
 	if (walk->st.st_uid != 0 || (!S_ISLNK(walk->st.st_mode) && (walk->st.st_mode & OTHERS_WRITE)))
 		return -EPERM;
+	walk->is_public &=
+		S_ISLNK(walk->st.st_mode) || walk->st.st_mode & (S_ISDIR(walk->st.st_mode) ? S_IXOTH : S_IROTH);
 	return 0;
 }
 
@@ -106,9 +109,11 @@ static int component_pass(struct root_walk *walk)
 	return r;
 }
 
-int root_file_open(int proc_fd, const char *path, unsigned int n_links, struct stat *ret_stat)
+int root_file_open(int proc_fd, const char *path, unsigned int n_links, struct stat *ret_stat, bool *ret_is_public)
 {
-	struct root_walk walk = { .proc_fd = proc_fd, .fd = -1, .n_links = n_links, .may_go_up = n_links > 0 };
+	struct root_walk walk = {
+		.proc_fd = proc_fd, .fd = -1, .n_links = n_links, .may_go_up = n_links > 0, .is_public = true
+	};
 	int r = mount_of(proc_fd, "/", &walk.root);
 
 	if (r == 0 && mount_of(proc_fd, "/usr", &walk.usr) < 0)
@@ -132,5 +137,7 @@ int root_file_open(int proc_fd, const char *path, unsigned int n_links, struct s
 		return r;
 	}
 	*ret_stat = walk.st;
+	if (ret_is_public)
+		*ret_is_public = walk.is_public;
 	return walk.fd;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 /**
@@ -13,7 +14,8 @@
  * @n_links: maximum number of symbolic links that are followed: root's, which lead to other such files. With 0 the path
  * has no ".." either
  * @ret_stat: of the file; valid unless the result is negative
+ * @ret_is_public: whether everybody may read it, and every directory of its path lets everybody pass; NULL is allowed
  *
  * Return: O_PATH descriptor; -EPERM: another user could replace it; -ELOOP: more links; -errno
  */
-int root_file_open(int proc_fd, const char *path, unsigned int n_links, struct stat *ret_stat);
+int root_file_open(int proc_fd, const char *path, unsigned int n_links, struct stat *ret_stat, bool *ret_is_public);

@@ -21,13 +21,17 @@ static int debug_file_open(int proc_fd, const char *path, struct debug_file *ret
 {
 	CLEANUP(closep) int path_fd = -1, fd = -1;
 	struct stat st = { .st_mode = 0 };
+	bool is_public = false;
 	char name[32];
 
-	path_fd = root_file_open(proc_fd, path, LINKS_MAX, &st);
+	path_fd = root_file_open(proc_fd, path, LINKS_MAX, &st, &is_public);
 	if (path_fd < 0)
 		return path_fd;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
+	/* The library that leads to it may be a user's, who is told of its contents. */
+	if (!is_public)
+		return -EACCES;
 	/* O_NONBLOCK: a lease (fcntl) on the file must not block the daemon. */
 	(void)snprintf(name, sizeof(name), "self/fd/%d", path_fd);
 	fd = openat(proc_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -2,9 +2,9 @@
 /*
  * Separate files with the symbols and lines of a library or program, where Linux distributions put them.
  *
- * Only files of the machine's own root that nobody but root can replace (procs/root_file.h): what a process says of
- * such a file is a hint. The daemon opens them and reads nothing: the parser says whether the build-id is the right
- * one.
+ * Only files of the machine's own root that nobody but root can replace (procs/root_file.h), and that everybody can
+ * read: what a process says of such a file is a hint. The daemon opens them and reads nothing: the parser says whether
+ * the build-id is the right one.
  */
 #pragma once
 
@@ -22,8 +22,8 @@ struct debug_file {
  * debug_files_open_build_id() - open the debug file of a build-id
  * @proc_fd: directory handle of /proc
  * @id: n bytes
- * Return: 0; -ENOENT: there is none; -EPERM: another user could replace it; -EINVAL: no file, or such a build-id cannot
- * be; -errno
+ * Return: 0; -ENOENT: there is none; -EPERM: another user could replace it; -EACCES: not everybody can read it;
+ * -EINVAL: no file, or such a build-id cannot be; -errno
  */
 int debug_files_open_build_id(int proc_fd, const uint8_t *id, size_t n, struct debug_file *ret_file);
 /**

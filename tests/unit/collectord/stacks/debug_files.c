@@ -65,6 +65,10 @@ static const struct {
 	{ "its group may write it", "printf debug >lib/l.debug && chmod 664 lib/l.debug", NULL, -EPERM },
 	{ "somebody's", "printf debug >lib/l.debug && chown 65534 lib/l.debug", NULL, -EPERM },
 	{ "others may write its directory", "printf debug >lib/l.debug && chmod 777 lib", NULL, -EPERM },
+	{ "root alone may read it", "printf debug >lib/l.debug && chmod 600 lib/l.debug", NULL, -EACCES },
+	{ "root alone may enter its directory", "printf debug >lib/l.debug && chmod 700 lib", NULL, -EACCES },
+	{ "a link to where root alone may enter",
+	  "mkdir -m 700 more && printf debug >more/m.debug && ln -s ../more/m.debug lib/l.debug", NULL, -EACCES },
 	{ "a link of root's", "printf debug >lib/m.debug && ln -s m.debug lib/l.debug", "lib/m.debug", 0 },
 	{ "an absolute link", "printf debug >lib/m.debug && ln -s $PWD/lib/m.debug lib/l.debug", "lib/m.debug", 0 },
 	{ "a link upwards", "mkdir more && printf debug >more/m.debug && ln -s ../more/./m.debug lib/l.debug",
@@ -84,7 +88,8 @@ static const struct {
 	{ "a directory", "mkdir lib/l.debug", NULL, -EINVAL },
 	{ "a pipe", "mkfifo lib/l.debug", NULL, -EINVAL },
 	{ "a link to a device", "ln -s /dev/zero lib/l.debug", NULL, -EPERM },
-	{ "something is mounted there", "mount -t tmpfs -o mode=755 none lib && printf debug >lib/l.debug", NULL, -EPERM },
+	{ "something is mounted there", "mount -t tmpfs -o mode=755 none lib && printf debug >lib/l.debug", NULL,
+	  -EPERM },
 };
 
 static void clean(void)
