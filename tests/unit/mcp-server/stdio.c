@@ -205,7 +205,7 @@ static void *unread_serve(void *data)
 		pair_make(run->kind->is_socket, in);
 		(void)fcntl(in[1], F_SETFL, O_NONBLOCK);
 	}
-	(void)write(in[1], input.data, input.n); /* what has room */
+	CHECK("what has room is written", write(in[1], input.data, input.n) >= 0 || errno == EAGAIN);
 	if (run->kind->is_file)
 		(void)lseek(in[0], 0, SEEK_SET);
 	(void)close(in[1]);
