@@ -16,6 +16,7 @@
 #include "stacks/stack_file.h"
 
 #define RULES_LIMIT_NS (5 * NSEC_PER_SEC)
+#define PAGE_ID(page) (((uint64_t)(page) + 1) * 0x9e3779b97f4a7c15ull) /* not 0 */
 /* Of the tables, for the own files of one user. */
 #define OWNER_ROWS_MAX (UNWIND_ROWS / 4)
 #define OWNER_SIDES_MAX (UNWIND_SIDES / 4)
@@ -38,6 +39,7 @@ void rules_wanted_done(struct rules_wanted *wanted)
 {
 	ARRAY_DONE(&wanted->pages);
 	ARRAY_DONE(&wanted->asked);
+	id_map_done(&wanted->known);
 }
 
 void rules_table_reset(struct rules_table *table)
@@ -73,9 +75,10 @@ uint32_t rules_page(const struct stack_file *file, uint32_t page)
 	return place ? probe_stacks_page(stack_files_probes(file->files), place) : UNWIND_PAGE_UNKNOWN;
 }
 
-/* A page may be in several segments: one place each. */
+/* What was wanted of a page is known now. A page may be in several segments: one place each. */
 static void page_put(struct stack_file *file, uint32_t page, uint32_t entry)
 {
+	id_map_remove(&file->rules.known, PAGE_ID(page));
 	for (size_t i = 0; i < file->segments.n; i++) {
 		const struct stack_segment *s = &file->segments.items[i];
 
@@ -248,24 +251,23 @@ static void on_rules(int r, const void *bytes, size_t n, void *data)
 
 /* ---- the question ---- */
 
-static bool holds_page(const uint32_t *pages, size_t n, uint32_t page)
-{
-	for (size_t i = 0; i < n; i++)
-		if (pages[i] == page)
-			return true;
-	return false;
-}
-
 void rules_want(struct stack_file *file, uint32_t page)
 {
 	struct rules_wanted *w = &file->rules;
 
 	if (!page_place(file, page) || rules_page(file, page) > UNWIND_PAGE_ASKED ||
-	    holds_page(w->pages.items, w->pages.n, page) || holds_page(w->asked.items, w->asked.n, page))
+	    id_map_find(&w->known, PAGE_ID(page)) || w->pages.n >= RULES_WANTED_MAX)
 		return;
-	if (ARRAY_PUSH(&w->pages, page) < 0)
+	if (id_map_put(&w->known, PAGE_ID(page), file) < 0 || ARRAY_PUSH(&w->pages, page) < 0)
 		page_put(file, page, UNWIND_PAGE_BARE);
 	stack_file_asked(file);
+}
+
+void rules_unwant(struct rules_wanted *w)
+{
+	for (size_t i = 0; i < w->pages.n; i++)
+		id_map_remove(&w->known, PAGE_ID(w->pages.items[i]));
+	w->pages.n = 0;
 }
 
 static int page_number_order(const void *a, const void *b)

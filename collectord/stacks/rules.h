@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "stacks/id_map.h"
 
 struct stack_file;
 struct unwind_side;
@@ -30,10 +31,13 @@ struct rules_table {
 	bool is_full_told;
 };
 
+#define RULES_WANTED_MAX 65536 /* pages of one file that wait; guess: libtorch_cpu.so has 90 000 of code */
+
 /* Pages of one file that are wanted or asked for. */
 struct rules_wanted {
 	ARRAY(uint32_t) pages; /* of the file, not asked for yet */
 	ARRAY(uint32_t) asked; /* of the question in progress, ascending */
+	struct id_map known;   /* both, by page: a stack full of addresses names thousands */
 	bool is_asking;
 	uint32_t n_failed; /* questions that the parser did not answer */
 };
@@ -43,8 +47,13 @@ struct rules_wanted {
  */
 typedef void (*rules_told_func)(struct stack_file *file, void *data);
 
-/** rules_want() - a page is wanted, unless it is known or asked for. @page: of the file, inside a placed segment */
+/**
+ * rules_want() - a page is wanted, unless it is known or asked for, or too many are
+ * @page: of the file, inside a placed segment
+ */
 void rules_want(struct stack_file *file, uint32_t page);
+/** rules_unwant() - what was not asked for yet is wanted no more */
+void rules_unwant(struct rules_wanted *wanted);
 /** rules_pump() - send what is wanted. @told: called later, on the loop, never from within */
 void rules_pump(struct stack_file *file, rules_told_func told, void *data);
 /** rules_page() - entry of a page in the table of pages. Return: UNWIND_PAGE_UNKNOWN for a page that has no place */

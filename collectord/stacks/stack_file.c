@@ -418,7 +418,7 @@ static void files_reset(struct stack_files *files)
 	for (size_t i = 0; i < FILE_BUCKETS; i++)
 		for (struct stack_file *file = files->buckets[i]; file; file = file->next) {
 			file->segments.n = 0;
-			file->rules.pages.n = 0;
+			rules_unwant(&file->rules);
 		}
 }
 

@@ -171,10 +171,32 @@ static void identity_check(const struct stack_readers *readers)
 	stack_files_free(files);
 }
 
+/* A user decides which pages are wanted, by addresses on a stack. */
+static void wanted_check(const struct stack_readers *readers)
+{
+	struct stack_files *files;
+	struct stack_file *file;
+
+	CHECK_INT_EQ("wanted", stack_files_new(readers, NULL, &files), 0);
+	file = file_get(files);
+	CHECK("wanted", stack_file_place(file, 1000, 1, 2 * RULES_WANTED_MAX));
+	for (size_t round = 0; round < 2; round++) {
+		for (uint32_t page = 0; page <= RULES_WANTED_MAX + 1; page++)
+			rules_want(file, page);
+		CHECK_INT_EQ("each once, not all", file->rules.pages.n, RULES_WANTED_MAX);
+	}
+	rules_unwant(&file->rules);
+	rules_want(file, 1);
+	CHECK_INT_EQ("wanted anew", file->rules.pages.n, 1);
+	stack_file_unref(file);
+	stack_files_free(files);
+}
+
 int main(void)
 {
 	const struct stack_readers readers = { .parser = { NULL } };
 
+	wanted_check(&readers);
 	identity_check(&readers);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t now_ns = clock_now_ns();
