@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#define LOG_TOPIC "stacks"
 #include "stacks/process_stacks.h"
 
 #include <errno.h>
@@ -10,7 +9,6 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "clock.h"
 #include "events/stack.h"
 #include "probes/probe_stacks.h"
@@ -33,6 +31,7 @@ struct stacked {
 	uint64_t maps_read_ns;
 	struct process_maps *maps[MAPS_KEPT]; /* newest first */
 	struct id_map stacks;		      /* references */
+	size_t n_bytes;			      /* of those that are named */
 	uint64_t copied[WAITS_KEPT];	      /* ids of the last copies of waits */
 	size_t n_copied;		      /* ever */
 };
@@ -42,8 +41,8 @@ struct process_stacks {
 	struct probe_set *probes;
 	int proc_fd;
 	struct stacked *buckets[PROCESS_BUCKETS];
-	size_t n; /* stacks of all */
-	bool is_full_told;
+	size_t n;	/* stacks of all */
+	size_t n_bytes; /* of those that are named */
 };
 
 int process_stacks_new(struct stack_files *files, struct probe_set *probes, struct process_stacks **ret_processes)
@@ -72,11 +71,18 @@ static void id_stack_drop(uint64_t id, void *value, void *data)
 	(void)stack_unref(value);
 }
 
-static void stacked_free(struct process_stacks *p, struct stacked *process)
+static void stacks_drop(struct process_stacks *p, struct stacked *process)
 {
 	p->n -= process->stacks.n;
+	p->n_bytes -= process->n_bytes;
+	process->n_bytes = 0;
 	id_map_each(&process->stacks, id_stack_drop, NULL);
 	id_map_done(&process->stacks);
+}
+
+static void stacked_free(struct process_stacks *p, struct stacked *process)
+{
+	stacks_drop(p, process);
 	for (size_t i = 0; i < MAPS_KEPT; i++)
 		process_maps_unref(process->maps[i]);
 	free(process);
@@ -212,25 +218,79 @@ void process_stacks_look(struct process_stacks *p, uint32_t tgid, uint32_t exec_
 
 /* ---- stacks ---- */
 
-static size_t stacks_of_user(const struct process_stacks *p, uint32_t uid)
-{
-	size_t n = 0;
+/* What is kept of a user. */
+struct stacks_use {
+	uint32_t uid;
+	size_t n, n_bytes;
+};
 
-	for (size_t i = 0; i < PROCESS_BUCKETS; i++)
-		for (const struct stacked *process = p->buckets[i]; process; process = process->next)
-			n += process->uid == uid ? process->stacks.n : 0;
-	return n;
+static struct stacks_use use_of(const struct process_stacks *p, uint32_t uid)
+{
+	struct stacks_use use = { .uid = uid };
+
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+		for (const struct stacked *process = p->buckets[i]; process; process = process->next) {
+			use.n += process->uid == uid ? process->stacks.n : 0;
+			use.n_bytes += process->uid == uid ? process->n_bytes : 0;
+		}
+	}
+	return use;
+}
+
+static struct stacks_use use_largest(const struct process_stacks *p)
+{
+	struct stacks_use largest = { .n = 0 };
+
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+		for (const struct stacked *process = p->buckets[i]; process; process = process->next) {
+			struct stacks_use use = process->stacks.n ? use_of(p, process->uid) : largest;
+
+			if (use.n > largest.n)
+				largest = use;
+		}
+	}
+	return largest;
+}
+
+/* The kernel half sends them again when they are met. */
+static void user_forget(struct process_stacks *p, uint32_t uid)
+{
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+		for (struct stacked *process = p->buckets[i]; process; process = process->next) {
+			if (process->uid != uid)
+				continue;
+			for (size_t k = 0; k < process->stacks.room; k++)
+				if (process->stacks.ids[k])
+					probe_stacks_forget(p->probes, process->tgid, process->exec_gen,
+							    process->stacks.ids[k]);
+			stacks_drop(p, process);
+		}
+	}
 }
 
 /* Counted anew only where there is little room. */
-static bool stacks_have_room(struct process_stacks *p, uint32_t uid)
+static void stacks_make_room(struct process_stacks *p, uint32_t uid)
 {
-	bool has_room = p->n < STACKS_OF_USER_MAX || (p->n < STACKS_MAX && stacks_of_user(p, uid) < STACKS_OF_USER_MAX);
+	struct stacks_use use;
 
-	if (!has_room && !p->is_full_told)
-		(void)log_warning(0, "too many different stacks at once; some calls have none");
-	p->is_full_told = !has_room;
-	return has_room;
+	if (p->n < STACKS_OF_USER_MAX && p->n_bytes < STACKS_OF_USER_BYTES_MAX)
+		return;
+	use = use_of(p, uid);
+	if (use.n >= STACKS_OF_USER_MAX || use.n_bytes >= STACKS_OF_USER_BYTES_MAX)
+		user_forget(p, uid);
+	else if (p->n >= STACKS_MAX)
+		user_forget(p, use_largest(p).uid);
+}
+
+/* The caller has the reference now. */
+static void stack_take_out(struct process_stacks *p, struct stacked *process, uint64_t id, const struct stack *stack)
+{
+	size_t n_bytes = stack->is_ready ? stack_bytes(stack) : 0;
+
+	id_map_remove(&process->stacks, id);
+	p->n--;
+	p->n_bytes -= n_bytes;
+	process->n_bytes -= n_bytes;
 }
 
 static void wait_copy_note(struct process_stacks *p, struct stacked *process, uint64_t id)
@@ -239,9 +299,8 @@ static void wait_copy_note(struct process_stacks *p, struct stacked *process, ui
 	struct stack *oldest = *place ? id_map_find(&process->stacks, *place) : NULL;
 
 	if (oldest) {
-		id_map_remove(&process->stacks, *place);
+		stack_take_out(p, process, *place, oldest);
 		(void)stack_unref(oldest);
-		p->n--;
 	}
 	*place = id;
 }
@@ -253,13 +312,13 @@ struct stack *process_stacks_note(struct process_stacks *p, const struct stack_r
 	struct stack *stack = process ? id_map_find(&process->stacks, record->id) : NULL;
 	struct process_maps *maps;
 
-	if (!process || (stack && stack->is_complete) || !stacks_have_room(p, record->uid))
+	if (!process || (stack && stack->is_complete))
 		return NULL;
 	if (stack) {
-		id_map_remove(&process->stacks, record->id);
+		stack_take_out(p, process, record->id, stack);
 		(void)stack_unref(stack);
-		p->n--;
 	}
+	stacks_make_room(p, record->uid);
 	stack = stack_new(record->uid);
 	if (!stack)
 		return NULL;
@@ -284,11 +343,20 @@ struct stack *process_stacks_find(struct process_stacks *p, const struct record_
 		return NULL;
 	/* The id of a copy is of this call alone; a wait in progress is told again and again. */
 	if (id & STACK_ID_ONCE && !(id & STACK_ID_WAIT)) {
-		id_map_remove(&process->stacks, id);
-		p->n--;
+		stack_take_out(p, process, id, stack);
 		return stack;
 	}
 	return stack_ref(stack);
+}
+
+void process_stacks_ready(struct process_stacks *p, const struct stack_record *record, const struct stack *stack)
+{
+	struct stacked *process = stacked_find(p, record->tgid, record->exec_gen);
+
+	if (!process || id_map_find(&process->stacks, record->id) != stack)
+		return;
+	process->n_bytes += stack_bytes(stack);
+	p->n_bytes += stack_bytes(stack);
 }
 
 void process_stacks_gone(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen)

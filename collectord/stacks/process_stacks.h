@@ -20,6 +20,7 @@ struct stack_files;
 /* Stacks of all processes, and of those of one user: the kernel half remembers fewer than that. */
 #define STACKS_MAX 131072
 #define STACKS_OF_USER_MAX (STACKS_MAX / 2)
+#define STACKS_OF_USER_BYTES_MAX (32u << 20) /* of their frames and names */
 
 int process_stacks_new(struct stack_files *files, struct probe_set *probes, struct process_stacks **ret_processes);
 void process_stacks_free(struct process_stacks *processes);
@@ -29,7 +30,9 @@ void process_stacks_free(struct process_stacks *processes);
  *
  * The kernel half sends a stack again if a code object of it found no room on the ring: later calls get the new one.
  *
- * Return: borrowed, a new stack; NULL: a complete one has the id, or there is no room
+ * A user who has too many begins anew: the kernel half sends them again.
+ *
+ * Return: borrowed, a new stack; NULL: a complete one has the id, or there is no memory
  */
 struct stack *process_stacks_note(struct process_stacks *processes, const struct stack_record *record,
 				  struct process_maps **ret_maps);
@@ -40,6 +43,9 @@ void process_stacks_mappings(struct process_stacks *processes, const struct mapp
  * was read
  */
 void process_stacks_look(struct process_stacks *processes, uint32_t tgid, uint32_t exec_gen, uint32_t uid);
+/** process_stacks_ready() - a stack that was entered is named: its names take memory */
+void process_stacks_ready(struct process_stacks *processes, const struct stack_record *record,
+			  const struct stack *stack);
 /** process_stacks_find() - Return: a reference to the stack with this id of a record's process; NULL: none */
 struct stack *process_stacks_find(struct process_stacks *processes, const struct record_header *of, uint64_t id);
 /**

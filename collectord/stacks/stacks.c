@@ -87,6 +87,7 @@ static void work_settle(struct stacks *s, struct work **at)
 	struct work *work = *at;
 
 	work_finish(work);
+	process_stacks_ready(s->processes, work->record, work->stack);
 	unnamed_forget(s, work);
 	*at = work->next;
 	work->next = s->done;

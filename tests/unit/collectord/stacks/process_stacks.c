@@ -60,6 +60,15 @@ int probe_stacks_maps_put(struct probe_set *set, uint32_t tgid, const struct sta
 	return 0;
 }
 
+static size_t n_forgotten;
+
+void probe_stacks_forget(struct probe_set *set, uint32_t tgid, uint32_t exec_gen, uint64_t id)
+{
+	(void)set, (void)tgid, (void)exec_gen;
+	CHECK("an id", id);
+	n_forgotten++;
+}
+
 /* --- the table --- */
 
 #define EXEC_GENS 3
@@ -216,9 +225,55 @@ static void step_take(struct process_stacks *p, uint32_t tgid, enum step step, u
 	}
 }
 
+/* One user's stacks, until there are too many, or their names are too long; another one's stay. */
+static void share_check(void)
+{
+	static char name[1u << 20];
+	static const struct {
+		const char *what;
+		size_t n_bytes, n; /* of the name of each; so many have room */
+	} users[] = {
+		{ "many", 0, STACKS_OF_USER_MAX },
+		{ "large", sizeof(name) - 1, STACKS_OF_USER_BYTES_MAX / sizeof(name) },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
+		struct stack_record record = { .tgid = (uint32_t)getpid(), .uid = 1000 };
+		struct stack_record other = { .tgid = (uint32_t)getppid(), .uid = 1001, .id = 1 };
+		struct call_record call = { .tgid = record.tgid }, of_other = { .tgid = other.tgid };
+		const struct stack_frame frame = { .symbol = name, .qualname = "", .file = "", .module = "" };
+		struct process_maps *maps = NULL;
+		struct process_stacks *p;
+		struct stack *stack;
+
+		memset(name, 0, sizeof(name));
+		memset(name, 'a', users[i].n_bytes);
+		n_forgotten = 0;
+		CHECK_INT_EQ(users[i].what, process_stacks_new(NULL, NULL, &p), 0);
+		CHECK("another user's", process_stacks_note(p, &other, &maps));
+		for (record.id = 1; record.id <= users[i].n + 1; record.id++) {
+			CHECK_INT_EQ(users[i].what, n_forgotten, 0);
+			stack = process_stacks_note(p, &record, &maps);
+			CHECK_INT_EQ(users[i].what, stack_name(stack, &frame, 1, true, ""), 0);
+			process_stacks_ready(p, &record, stack);
+		}
+		CHECK_INT_EQ(users[i].what, n_forgotten, users[i].n);
+		stack = process_stacks_find(p, &call.header, 1);
+		CHECK("forgotten", !stack);
+		stack = process_stacks_find(p, &call.header, users[i].n + 1);
+		CHECK("the last one", stack);
+		(void)stack_unref(stack);
+		stack = process_stacks_find(p, &of_other.header, 1);
+		CHECK("another user's", stack);
+		(void)stack_unref(stack);
+		process_stacks_free(p);
+	}
+}
+
 int main(void)
 {
 	again_check();
+	share_check();
 	copies_check();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct process_stacks *p;
