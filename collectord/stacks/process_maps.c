@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "bpf/unwind_find.h"
 #include "probes/probe_set.h"
 #include "probes/probe_stacks.h"
@@ -16,6 +17,7 @@
 
 /* Executable mappings of one process; the kernel half has room for STACK_MAPPINGS_MAX of them. */
 #define PROCESS_MAPS_MAX 4096
+#define PATH_BYTES_MAX (256u << 10) /* of one list, where they differ from those that are known */
 /*
  * Pages whose rules are read before they are needed, if all files of a process have no more. An interpreter has 600,
  * all files of a small program together 1 500; those of PyTorch have 400 000: there only what is needed is read, since
@@ -119,6 +121,26 @@ static int sights_identify(struct maps_reading *reading, struct probe_set *probe
 	return 0;
 }
 
+/*
+ * A file of root is one for all users, each of whom may see it in another place: nobody is told of a path in somebody
+ * else's mounts. Return: bytes that the path takes
+ */
+static size_t map_name(struct process_map *map, const struct stack_sight *sight, size_t room)
+{
+	bool is_own = map->file->uid == 0 || map->file->uid == sight->uid;
+
+	if (strcmp(sight->path, map->file->path) == 0 || (!*sight->path && is_own))
+		return 0;
+	map->path = strdup(strlen(sight->path) < room ? sight->path : "");
+	if (!map->path) {
+		stack_file_unref(map->file);
+		map->file = NULL;
+		return 0;
+	}
+	utf8_scrub(map->path);
+	return strlen(map->path);
+}
+
 static void map_place(struct stack_files *files, struct process_map *map, const struct map_sight *s)
 {
 	if ((!s->sight.inode && !s->sight.is_vdso) || s->offset % UNWIND_PAGE || map->start % UNWIND_PAGE)
@@ -145,7 +167,7 @@ static struct process_maps *maps_new(struct stack_files *files, const struct map
 	maps->is_cut = n > STACK_MAPPINGS_MAX;
 	maps->exec_vm = reading->exec_vm;
 	maps->all = reading->all;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0, n_path_bytes = 0; i < n; i++) {
 		struct map_sight s = reading->sights.items[i];
 
 		s.sight.process_fd = process_fd;
@@ -154,6 +176,8 @@ static struct process_maps *maps_new(struct stack_files *files, const struct map
 			.start = s.sight.start, .end = s.sight.end, .offset = s.offset, .identity = s.identity
 		};
 		map_place(files, &maps->items[i], &s);
+		if (maps->items[i].file)
+			n_path_bytes += map_name(&maps->items[i], &s.sight, PATH_BYTES_MAX - n_path_bytes);
 	}
 	return maps;
 }
@@ -266,8 +290,10 @@ void process_maps_unref(struct process_maps *maps)
 {
 	if (!maps || --maps->n_references)
 		return;
-	for (size_t i = 0; i < maps->n; i++)
+	for (size_t i = 0; i < maps->n; i++) {
 		stack_file_unref(maps->items[i].file);
+		free(maps->items[i].path);
+	}
 	free(maps);
 }
 

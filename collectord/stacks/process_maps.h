@@ -21,6 +21,7 @@ struct process_map {
 	uint64_t identity;	 /* unwind_mapping_file(); 0: not known */
 	struct stack_file *file; /* a reference; NULL: no file, or it cannot be opened */
 	uint32_t first_page;	 /* place of its first page in the table of pages; 0: none */
+	char *path;		 /* of the file as this process sees it; NULL: that of `file` */
 };
 
 struct process_maps {

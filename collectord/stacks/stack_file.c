@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "bpf/stack_record.h"
 #include "clock.h"
 #include "probes/probe_stacks.h"
@@ -212,6 +213,7 @@ static int file_add(struct stack_files *files, const struct file_identity *id, u
 		stack_file_free(file);
 		return -ENOMEM;
 	}
+	utf8_scrub(file->path);
 	file->path_fd = path_fd;
 	file->next = *file_bucket(files, id);
 	*file_bucket(files, id) = file;

@@ -159,7 +159,7 @@ static void native_frame(const struct work *work, size_t i, struct stack_frame *
 	symbol[0] = '\0';
 	if (!map || !map->file)
 		return;
-	frame->module = map->file->path;
+	frame->module = map->path ? map->path : map->file->path;
 	if (name && name->state == NAME_KNOWN && name->symbol) {
 		(void)snprintf(symbol, room, "%s+0x%llx", name->symbol, (unsigned long long)(name->offset + past));
 		frame->file = name->file ? name->file : "";
@@ -167,7 +167,7 @@ static void native_frame(const struct work *work, size_t i, struct stack_frame *
 		return;
 	}
 	(void)snprintf(
-		symbol, room, "%s+0x%llx", name_of_path(map->file->path),
+		symbol, room, "%s+0x%llx", name_of_path(frame->module),
 		(unsigned long long)((name && name->address ? name->address : map->offset + (ip - past - map->start)) +
 				     past));
 }
