@@ -20,9 +20,9 @@
 #define CODES_PROCESSES 1024 /* a power of two: processes with the same rest share a count */
 #define CODES_ASKED_MAX 16   /* at a time: others wait for the same parser */
 #define CODES_LIMIT_NS (5 * NSEC_PER_SEC)
-#define CODE_TRIES 2 /* the parser may have died of another object, or have had no CPU */
-#define MINOR_HIDES_UNBEGUN 11 /* of CPython 3: it hides a frame before its first instruction from here on */
-#define UNBEGUN_LEAST (-2) /* bytes: a new frame is one unit before the first instruction */
+#define CODE_TRIES 2			 /* the parser may have died of another object, or have had no CPU */
+#define MINOR_HIDES_UNBEGUN 11		 /* of CPython 3: it hides a frame before its first instruction from here on */
+#define UNBEGUN_LEAST (-2)		 /* bytes: a new frame is one unit before the first instruction */
 #define GONE_KEPT_NS (10 * NSEC_PER_SEC) /* after the end of a process */
 #define GONE_LATE_NS (2 * NSEC_PER_SEC)	 /* what comes later belongs to a new process with the same number */
 
@@ -432,18 +432,15 @@ void codes_take(struct codes *codes, const struct code_record *record)
 	codes_pump(codes);
 }
 
-struct python_code *codes_find(struct codes *codes, uint32_t tgid, uint32_t exec_gen, uint64_t address)
+struct python_code *codes_find(struct codes *codes, uint32_t tgid, uint32_t exec_gen, uint32_t uid, uint64_t address)
 {
 	struct python_code *code = code_at(codes, tgid, address);
+	struct codes_user *user = code ? code->user : NULL;
 
-	if (!code || code->exec_gen != exec_gen)
+	if (!code || code->exec_gen != exec_gen || !user || user->uid != uid)
 		return NULL;
-	if (code->user) {
-		struct codes_user *user = code->user;
-
-		code_unlist(code);
-		code_list(user, code);
-	}
+	code_unlist(code);
+	code_list(user, code);
 	code->n_references++;
 	return code;
 }

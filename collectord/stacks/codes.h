@@ -28,9 +28,10 @@ void codes_free(struct codes *codes);
 void codes_take(struct codes *codes, const struct code_record *record);
 /**
  * codes_find() - the code object that is at an address now
+ * @uid: owner of the process; an earlier process of another user with this number had others
  * Return: a reference; NULL: not known, or there was no room for it
  */
-struct python_code *codes_find(struct codes *codes, uint32_t tgid, uint32_t exec_gen, uint64_t address);
+struct python_code *codes_find(struct codes *codes, uint32_t tgid, uint32_t exec_gen, uint32_t uid, uint64_t address);
 /** codes_exit() - the process ended. What it has is kept for some seconds, for stacks that are still to be read */
 void codes_exit(struct codes *codes, uint32_t tgid);
 /** codes_second() - to be called once a second */

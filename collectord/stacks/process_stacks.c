@@ -104,17 +104,18 @@ void process_stacks_free(struct process_stacks *p)
 	free(p);
 }
 
-static struct stacked *stacked_find(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen)
+/* @uid: a number may be given again, to a process of somebody else */
+static struct stacked *stacked_find(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
 {
 	for (struct stacked *process = p->buckets[tgid % PROCESS_BUCKETS]; process; process = process->next)
-		if (process->tgid == tgid && process->exec_gen == exec_gen)
+		if (process->tgid == tgid && process->exec_gen == exec_gen && process->uid == uid)
 			return process;
 	return NULL;
 }
 
 static struct stacked *stacked_take(struct process_stacks *p, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
 {
-	struct stacked *process = stacked_find(p, tgid, exec_gen);
+	struct stacked *process = stacked_find(p, tgid, exec_gen, uid);
 
 	if (process)
 		return process;
@@ -336,7 +337,7 @@ struct stack *process_stacks_note(struct process_stacks *p, const struct stack_r
 
 struct stack *process_stacks_find(struct process_stacks *p, const struct record_header *of, uint64_t id)
 {
-	struct stacked *process = id ? stacked_find(p, of->tgid, of->exec_gen) : NULL;
+	struct stacked *process = id ? stacked_find(p, of->tgid, of->exec_gen, of->uid) : NULL;
 	struct stack *stack = process ? id_map_find(&process->stacks, id) : NULL;
 
 	if (!stack)
@@ -351,7 +352,7 @@ struct stack *process_stacks_find(struct process_stacks *p, const struct record_
 
 void process_stacks_ready(struct process_stacks *p, const struct stack_record *record, const struct stack *stack)
 {
-	struct stacked *process = stacked_find(p, record->tgid, record->exec_gen);
+	struct stacked *process = stacked_find(p, record->tgid, record->exec_gen, record->uid);
 
 	if (!process || id_map_find(&process->stacks, record->id) != stack)
 		return;

@@ -54,7 +54,8 @@ struct work *work_new(const struct stack_record *record, struct stack *stack, st
 	work->since_ns = clock_now_ns();
 	for (size_t i = 0; i < work->record->n_python; i++)
 		if (record->python[i].code)
-			work->codes[i] = codes_find(codes, record->tgid, record->exec_gen, record->python[i].code);
+			work->codes[i] =
+				codes_find(codes, record->tgid, record->exec_gen, record->uid, record->python[i].code);
 	if (looks_ahead && record->n_memory && work->maps)
 		copy_want_all(work->record, work->maps);
 	return work;

@@ -108,7 +108,7 @@ static const struct code_record *code_record_of(uint32_t tgid, uint64_t address,
 
 static void name_check(const char *what, struct codes *codes, uint32_t tgid, uint64_t address, const char *name)
 {
-	struct python_code *code = codes_find(codes, tgid, 1, address);
+	struct python_code *code = codes_find(codes, tgid, 1, tgid / 100, address);
 
 	CHECK(what, (code != NULL) == (name != NULL));
 	if (code && name)
@@ -146,7 +146,7 @@ static void lines_check(void)
 	struct python_code *code;
 
 	codes_take(codes, code_record_of(100, 0x1000, "f", 5));
-	code = codes_find(codes, 100, 1, 0x1000);
+	code = codes_find(codes, 100, 1, 1, 0x1000);
 	CHECK("found at once", code && !python_code_is_ready(code));
 	CHECK_STR_EQ("not known yet", python_code_name(code), "");
 	CHECK_INT_EQ("not known yet", python_code_line(code, 2), 0);
@@ -163,7 +163,8 @@ static void lines_check(void)
 	CHECK("begun", python_code_is_shown(code, 4));
 	CHECK("damaged instruction", python_code_is_shown(code, (uint64_t)-4));
 	name_check("another process", codes, 101, 0x1000, NULL);
-	CHECK("another program", codes_find(codes, 100, 2, 0x1000) == NULL);
+	CHECK("another program", codes_find(codes, 100, 2, 1, 0x1000) == NULL);
+	CHECK("another user's program with this number", codes_find(codes, 100, 1, 2, 0x1000) == NULL);
 	codes_end(codes);
 	CHECK_STR_EQ("after the book", python_code_name(code), "f");
 	python_code_unref(code);
@@ -185,7 +186,7 @@ static void unbegun_check(void)
 		buffer.record.minor = cases[i].minor;
 		buffer.record.traceable = 0;
 		codes_take(codes, &buffer.record);
-		code = codes_find(codes, 100, 1, 0x1000);
+		code = codes_find(codes, 100, 1, 1, 0x1000);
 		CHECK_INT_EQ("not begun", python_code_is_shown(code, (uint64_t)-2), cases[i].is_shown);
 		CHECK("begun", python_code_is_shown(code, 0));
 		python_code_unref(code);
@@ -193,7 +194,7 @@ static void unbegun_check(void)
 		codes_take(codes, &buffer.record);
 		while (parser.n)
 			parser_answer(0, false);
-		code = codes_find(codes, 100, 1, 0x1000);
+		code = codes_find(codes, 100, 1, 1, 0x1000);
 		CHECK("damaged object", code && python_code_is_shown(code, 0));
 		python_code_unref(code);
 		codes_end(codes);
@@ -207,9 +208,9 @@ static void reuse_check(void)
 	struct python_code *first, *second;
 
 	codes_take(codes, code_record_of(100, 0x1000, "first", 1));
-	first = codes_find(codes, 100, 1, 0x1000);
+	first = codes_find(codes, 100, 1, 1, 0x1000);
 	codes_take(codes, code_record_of(100, 0x1000, "second", 1));
-	second = codes_find(codes, 100, 1, 0x1000);
+	second = codes_find(codes, 100, 1, 1, 0x1000);
 	CHECK("not the same", first != second);
 	parser_answer(0, false);
 	parser_answer(0, false);
@@ -246,7 +247,7 @@ static void failures_check(void)
 		struct python_code *code;
 
 		codes_take(codes, code_record_of(100, 0x1000, "f", 1));
-		code = codes_find(codes, 100, 1, 0x1000);
+		code = codes_find(codes, 100, 1, 1, 0x1000);
 		for (size_t k = 0; k < cases[i].n; k++) {
 			CHECK(cases[i].name, !python_code_is_ready(code) && parser.n == 1);
 			parser_answer(cases[i].answers[k].r, cases[i].answers[k].is_lie);
@@ -265,7 +266,7 @@ static void evicted_check(void)
 	struct python_code *code;
 
 	codes_take(codes, code_record_of(100, 0x10, "f", 4000));
-	code = codes_find(codes, 100, 1, 0x10);
+	code = codes_find(codes, 100, 1, 1, 0x10);
 	parser.refuses = -ENOBUFS;
 	for (uint64_t i = 0; i < 6000; i++)
 		codes_take(codes, code_record_of(100, 0x1000 * (i + 1), "f", 4000));
@@ -308,7 +309,7 @@ static void exit_check(void)
 	codes_take(codes, code_record_of(200, 0x1000, "c", 1));
 	while (parser.n)
 		parser_answer(0, false);
-	kept = codes_find(codes, 100, 1, 0x2000);
+	kept = codes_find(codes, 100, 1, 1, 0x2000);
 	codes_exit(codes, 100);
 	codes_exit(codes, 300);
 	codes_second(codes, now_ns + NSEC_PER_SEC);

@@ -240,7 +240,8 @@ static void share_check(void)
 	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
 		struct stack_record record = { .tgid = (uint32_t)getpid(), .uid = 1000 };
 		struct stack_record other = { .tgid = (uint32_t)getppid(), .uid = 1001, .id = 1 };
-		struct call_record call = { .tgid = record.tgid }, of_other = { .tgid = other.tgid };
+		struct call_record call = { .tgid = record.tgid, .uid = 1000 };
+		struct call_record of_other = { .tgid = other.tgid, .uid = 1001 };
 		const struct stack_frame frame = { .symbol = name, .qualname = "", .file = "", .module = "" };
 		struct process_maps *maps = NULL;
 		struct process_stacks *p;
@@ -266,6 +267,8 @@ static void share_check(void)
 		stack = process_stacks_find(p, &of_other.header, 1);
 		CHECK("another user's", stack);
 		(void)stack_unref(stack);
+		call.uid = other.uid; /* the number was given again */
+		CHECK("of another user's earlier process", !process_stacks_find(p, &call.header, users[i].n + 1));
 		process_stacks_free(p);
 	}
 }
