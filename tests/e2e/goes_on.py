@@ -47,9 +47,9 @@ def is_child(pid, found):
 # What makes it, what the screen shows before it begins, its line, and whether the line names the right one.
 CASES = {
     "loader": (lambda programs: loop(programs, "loader"), "cudaStreamSync",
-               rf"^between calls: waits {LENGTH} so far for a pipe from \S+ \((?P<by>\d+)\): (?P<name>pipe:\[\d+\])$", is_loader),
+               rf"^between calls: waits {LENGTH} so far for a pipe from \S+ \((?P<by>\d+)\): (?P<name>pipe:\[\d+\])(?:, at \S+ in \S+)?$", is_loader),
     "child": (lambda programs: loop(programs, "child"), "cudaStreamSync",
-              rf"^between calls: waits {LENGTH} so far for a child process: (?P<name>\d+)$", is_child),
+              rf"^between calls: waits {LENGTH} so far for a child process: (?P<name>\d+)(?:, at \S+ in \S+)?$", is_child),
     "call": (lambda programs: [programs.path("stuck"), "--wait-for-stdin", "--duration", "20s"], "waiting for the first CUDA call",
              rf"^▲ in progress for {LENGTH} .*: cu(da)?StreamSync.*, stuck \d+, thread (?P<name>\d+)$", lambda pid, found: int(found["name"]) == pid),
 }
