@@ -72,7 +72,8 @@ VERIFIED_ALONE int mapping_holds(const struct stack_maps *maps, __u32 i)
 	long r = -EBUSY;
 	__u32 k;
 
-	if (!maps || i >= STACK_MAPPINGS_MAX)
+	/* The last one again, since older verifiers look at each function by itself. */
+	if (!maps || i >= STACK_MAPPINGS_MAX || !has_find_vma)
 		return 0;
 	search.start = maps->mappings[i].start;
 	search.bytes = (__u64)maps->mappings[i].n_pages << UNWIND_PAGE_SHIFT;

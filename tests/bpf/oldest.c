@@ -35,6 +35,7 @@ static const struct {
 	{ "bpf_get_attach_cookie", 515 },
 	{ "bpf_get_current_pid_tgid", 402 },
 	{ "bpf_get_smp_processor_id", 401 },
+	{ "bpf_user_rnd_u32", 401 }, /* bpf_get_prandom_u32() */
 	{ "bpf_ringbuf_", 508 },
 	{ "bpf_send_signal", 503 },
 	{ "bpf_seq_write", 508 },
