@@ -122,7 +122,7 @@ static int sights_identify(struct maps_reading *reading, struct probe_set *probe
 }
 
 /*
- * A file of root is one for all users, each of whom may see it in another place: nobody is told of a path in somebody
+ * A file of root is one for all users, and each may see it in another place: nobody is told of a path in somebody
  * else's mounts. Return: bytes that the path takes
  */
 static size_t map_name(struct process_map *map, const struct stack_sight *sight, size_t room)

@@ -71,7 +71,7 @@ static void id_stack_drop(uint64_t id, void *value, void *data)
 	(void)stack_unref(value);
 }
 
-static void stacks_drop(struct process_stacks *p, struct stacked *process)
+static void stacked_empty(struct process_stacks *p, struct stacked *process)
 {
 	p->n -= process->stacks.n;
 	p->n_bytes -= process->n_bytes;
@@ -82,7 +82,7 @@ static void stacks_drop(struct process_stacks *p, struct stacked *process)
 
 static void stacked_free(struct process_stacks *p, struct stacked *process)
 {
-	stacks_drop(p, process);
+	stacked_empty(p, process);
 	for (size_t i = 0; i < MAPS_KEPT; i++)
 		process_maps_unref(process->maps[i]);
 	free(process);
@@ -264,7 +264,7 @@ static void user_forget(struct process_stacks *p, uint32_t uid)
 				if (process->stacks.ids[k])
 					probe_stacks_forget(p->probes, process->tgid, process->exec_gen,
 							    process->stacks.ids[k]);
-			stacks_drop(p, process);
+			stacked_empty(p, process);
 		}
 	}
 }

@@ -69,7 +69,7 @@ int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record 
 
 /* --- two processes --- */
 
-static char place[] = "/tmp/ingero-maps-XXXXXX";
+static char place[] = "/var/lib/ingero-test-XXXXXX";
 
 /* Return: a process that has the file mapped under this name, and waits */
 static pid_t mapping_process(const char *name, void **ret_at)
