@@ -22,8 +22,7 @@ struct child;
  * @role: its role, passed to main() as `--child ROLE` and from there to child_main(); borrowed for ever
  */
 int child_open(uv_loop_t *loop, const char *role, struct child **ret_child);
-/** child_begin() - start the process now, if none runs: before its first question. Nothing is said if it cannot start
- */
+/** child_begin() - start the process before its first question, if none runs. Nothing is said if it cannot start */
 void child_begin(struct child *child);
 /** child_close() - kill it; open questions end with -ECANCELED; memory is released in a turn of the loop */
 void child_close(struct child *child);

@@ -138,8 +138,7 @@ static bool rules_answer_read(const struct stack_file *file, const void *bytes, 
 
 /* ---- the tables ---- */
 
-/* What a user's own files have of the tables; NULL: no limit, or no memory. */
-static struct rules_owner *owner_find(struct rules_table *table, uint32_t owner)
+struct rules_owner *rules_owner_find(struct rules_table *table, uint32_t owner)
 {
 	const struct rules_owner fresh = { .owner = owner };
 
@@ -151,7 +150,7 @@ static struct rules_owner *owner_find(struct rules_table *table, uint32_t owner)
 
 static bool rows_have_room(struct rules_table *table, const struct stack_file *file, uint32_t n)
 {
-	struct rules_owner *owner = file->owner ? owner_find(table, file->owner) : NULL;
+	struct rules_owner *owner = file->owner ? rules_owner_find(table, file->owner) : NULL;
 
 	if (!table->n_rows)
 		table->n_rows = 1;			     /* row 0 is never used */
@@ -177,7 +176,7 @@ static int side_put(struct rules_table *table, const struct stack_file *file, co
 	for (size_t i = 0; i < table->sides.n; i++)
 		if (memcmp(&table->sides.items[i], side, sizeof(*side)) == 0)
 			return (int)i;
-	owner = file->owner ? owner_find(table, file->owner) : NULL;
+	owner = file->owner ? rules_owner_find(table, file->owner) : NULL;
 	if (table->sides.n >= UNWIND_SIDES || (file->owner && (!owner || owner->n_sides >= OWNER_SIDES_MAX))) {
 		table->is_short = true;
 		return -ENOSPC;

@@ -20,6 +20,7 @@ struct unwind_side;
 /* What of the kernel half's tables is used. One user's own files get a part of them. */
 struct rules_owner {
 	uint32_t owner;
+	uint32_t n_pages; /* of the table of pages, by who mapped them first: stack_file_place() */
 	uint32_t n_rows;
 	uint32_t n_sides;
 };
@@ -58,6 +59,8 @@ void rules_unwant(struct rules_wanted *wanted);
 void rules_pump(struct stack_file *file, rules_told_func told, void *data);
 /** rules_page() - entry of a page in the table of pages. Return: UNWIND_PAGE_UNKNOWN for a page that has no place */
 uint32_t rules_page(const struct stack_file *file, uint32_t page);
+/** rules_owner_find() - what a user has of the tables. Return: valid until the next call; NULL without memory */
+struct rules_owner *rules_owner_find(struct rules_table *table, uint32_t owner);
 /** rules_table_reset() - nothing of the kernel half's tables is used any more */
 void rules_table_reset(struct rules_table *table);
 void rules_table_done(struct rules_table *table);

@@ -32,12 +32,6 @@
 /* Minimum time between two emptyings of the tables: all stacks are read anew then. */
 #define RESET_PERIOD_NS (600 * NSEC_PER_SEC)
 
-/* What processes of one user have taken of the table of pages. */
-struct place_user {
-	uint32_t uid;
-	uint32_t n_pages;
-};
-
 struct stack_files {
 	struct stack_readers readers;
 	struct probe_set *probes;
@@ -47,12 +41,11 @@ struct stack_files {
 	size_t n;
 	ARRAY(struct stack_file *) dirty;
 	struct rules_table rules;
-	ARRAY(struct place_user) users; /* but root */
-	uint32_t next_page;		/* place behind all that were given */
-	bool is_short;			/* of places: some code has none */
-	uint64_t reset_ns;		/* when the tables were emptied */
-	uint32_t vdso_bytes;		/* size of the kernel's own code that processes map */
-	int vdso_fd;			/* a copy of it in memory; -1: there is none */
+	uint32_t next_page;  /* place behind all that were given */
+	bool is_short;	     /* of places: some code has none */
+	uint64_t reset_ns;   /* when the tables were emptied */
+	uint32_t vdso_bytes; /* size of the kernel's own code that processes map */
+	int vdso_fd;	     /* a copy of it in memory; -1: there is none */
 	bool is_full_told;
 };
 
@@ -120,7 +113,6 @@ void stack_files_free(struct stack_files *files)
 		}
 	}
 	ARRAY_DONE(&files->dirty);
-	ARRAY_DONE(&files->users);
 	rules_table_done(&files->rules);
 	closep(&files->proc_fd);
 	closep(&files->vdso_fd);
@@ -323,17 +315,6 @@ void stack_file_unref(struct stack_file *file)
 		file->used_ns = clock_now_ns();
 }
 
-/* Return: NULL without memory */
-static struct place_user *place_user_find(struct stack_files *files, uint32_t uid)
-{
-	const struct place_user fresh = { .uid = uid };
-
-	for (size_t i = 0; i < files->users.n; i++)
-		if (files->users.items[i].uid == uid)
-			return &files->users.items[i];
-	return ARRAY_PUSH(&files->users, fresh) < 0 ? NULL : &files->users.items[files->users.n - 1];
-}
-
 /* Whether a user may place one more segment of a file. Nobody may use up those of a file that others map, too. */
 static bool segment_has_room(const struct stack_file *file, uint32_t uid)
 {
@@ -346,7 +327,7 @@ static bool segment_has_room(const struct stack_file *file, uint32_t uid)
 
 static bool places_take(struct stack_files *files, uint32_t uid, uint32_t n_pages)
 {
-	struct place_user *user = uid ? place_user_find(files, uid) : NULL;
+	struct rules_owner *user = uid ? rules_owner_find(&files->rules, uid) : NULL;
 
 	if (n_pages > UNWIND_PAGES - files->next_page || (uid && !user) ||
 	    (user && n_pages > PLACES_OF_USER_MAX - user->n_pages)) {
@@ -414,7 +395,6 @@ static void files_reset(struct stack_files *files)
 {
 	probe_stacks_reset(files->probes);
 	rules_table_reset(&files->rules);
-	files->users.n = 0;
 	files->next_page = 1;
 	files->is_short = false;
 	for (size_t i = 0; i < FILE_BUCKETS; i++)
