@@ -13,48 +13,9 @@
 #include "base/array.h"
 #include "bpf/stack_record.h"
 #include "clock.h"
-#include "probes/probe_set.h"
-#include "probes/probe_stacks.h"
 #include "procs/procfs.h"
+#include "no_kernel.h"
 #include "tests/support/check.h"
-
-/* --- no kernel half --- */
-
-static size_t n_resets;
-
-uint32_t probe_stacks_page(const struct probe_set *set, uint32_t page)
-{
-	(void)set, (void)page;
-	return UNWIND_PAGE_UNKNOWN;
-}
-
-void probe_stacks_page_put(struct probe_set *set, uint32_t page, uint32_t entry)
-{
-	(void)set, (void)page, (void)entry;
-}
-
-int probe_stacks_rows_put(struct probe_set *set, uint32_t first, const uint32_t *rows, size_t n)
-{
-	(void)set, (void)first, (void)rows, (void)n;
-	return 0;
-}
-
-void probe_stacks_side_put(struct probe_set *set, uint32_t idx, const struct unwind_side *side)
-{
-	(void)set, (void)idx, (void)side;
-}
-
-void probe_stacks_reset(struct probe_set *set)
-{
-	(void)set;
-	n_resets++;
-}
-
-int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record *ret, size_t room)
-{
-	(void)set, (void)tgid, (void)ret, (void)room;
-	return 0;
-}
 
 /* --- the file --- */
 
@@ -219,9 +180,9 @@ int main(void)
 				CHECK_INT_EQ(cases[i].name, place && place < next, cases[i].steps[k].want == OLD);
 			}
 		}
-		n_resets = 0;
+		no_kernel_resets = 0;
 		CHECK_INT_EQ(cases[i].name, stack_files_second(files, now_ns), cases[i].is_reset);
-		CHECK_INT_EQ(cases[i].name, n_resets, cases[i].is_reset);
+		CHECK_INT_EQ(cases[i].name, no_kernel_resets, cases[i].is_reset);
 		CHECK_INT_EQ(cases[i].name, stack_file_place(file, 1002, 1u << 20, 1), cases[i].is_reset ? 1 : next);
 		/* Not again so soon. */
 		CHECK_INT_EQ(cases[i].name, stack_file_place(file, 1001, 1u << 21, QUARTER + 1), 0);

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The kernel half's tables for tests of files and mappings: what is put there is gone, and nothing is known. */
+#pragma once
+
+#include <stddef.h>
+
+extern size_t no_kernel_resets; /* calls of probe_stacks_reset() */
