@@ -304,9 +304,9 @@ static __always_inline __u64 python_instruction_of(const struct python_layout *l
 static __always_inline __u64 python_hash_add(__u64 hash, const struct stack_python *frame, __u64 version,
 					     __u64 is_entry)
 {
-	return stack_hash(hash,
-			  (frame->code + frame->instruction * 0xd6e8feb86659fd93ull + version * 0xa0761d6478bd642full) ^
-				  is_entry << 63);
+	return unwind_hash(
+		hash, (frame->code + frame->instruction * 0xd6e8feb86659fd93ull + version * 0xa0761d6478bd642full) ^
+			      is_entry << 63);
 }
 
 #define PYTHON_FRAMES_AT_ONCE 8

@@ -31,7 +31,7 @@ static __always_inline __u64 code_base(__u32 exec_gen)
 {
 	struct task_struct *leader = bpf_get_current_task_btf()->group_leader;
 
-	return stack_hash(leader ? leader->start_boottime : 0, (__u64)exec_gen << 32 | code_tgid());
+	return unwind_hash(leader ? leader->start_boottime : 0, (__u64)exec_gen << 32 | code_tgid());
 }
 
 /* Hash of the numbers and pointers in a code object. Return: 0 if it cannot be read */
@@ -49,7 +49,7 @@ VERIFIED_ALONE __u64 code_identity(struct stack_scratch *s, struct interpreter *
 	if (bpf_probe_read_user(s->python.words, n, (void *)(code + interpreter->layout.code_identity)))
 		return 0;
 	for (i = 0; i < PYTHON_IDENTITY_WORDS; i++)
-		hash = stack_hash(hash, i < interpreter->layout.n_identity ? s->python.words[i] : 0);
+		hash = unwind_hash(hash, i < interpreter->layout.n_identity ? s->python.words[i] : 0);
 	return hash;
 }
 
@@ -68,7 +68,7 @@ static __always_inline __u64 code_mark(struct stack_scratch *s, struct interpret
 {
 	__u64 version = code_version(s, interpreter, code);
 
-	return version ? stack_hash(code_base(s->record.exec_gen), version) | 1 : 0;
+	return version ? unwind_hash(code_base(s->record.exec_gen), version) | 1 : 0;
 }
 
 /*

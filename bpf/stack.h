@@ -177,13 +177,13 @@ VERIFIED_ALONE int stack_send(struct stack_scratch *s)
 static __always_inline __u64 stack_number(const struct stack_scratch *s)
 {
 	const struct stack_record *r = &s->record;
-	__u64 id = stack_hash(s->walk.hash, r->native[0].ip);
+	__u64 id = unwind_hash(s->walk.hash, r->native[0].ip);
 
-	id = stack_hash(id, s->python_hash);
+	id = unwind_hash(id, s->python_hash);
 	if (!ABI_HAS_RULES) /* mappings were not looked up */
-		id = stack_hash(id, r->tag);
-	id = stack_hash(id, (__u64)r->tgid << 32 | r->exec_gen);
-	id = stack_hash(id, (__u64)r->native_end << 8 | r->python_end);
+		id = unwind_hash(id, r->tag);
+	id = unwind_hash(id, (__u64)r->tgid << 32 | r->exec_gen);
+	id = unwind_hash(id, (__u64)r->native_end << 8 | r->python_end);
 	id &= STACK_ID_ONCE - 1;
 	return id ? id : 1;
 }

@@ -50,12 +50,12 @@ SHARED __u32 stacks_forgotten = 0;	  /* number of stacks that the daemon has rem
 /* Another value for each stack, and after each that was forgotten. */
 static __always_inline __u64 memo_seen(__u64 id)
 {
-	return stack_hash(id, READ_ONCE(stacks_forgotten));
+	return unwind_hash(id, READ_ONCE(stacks_forgotten));
 }
 
 static __always_inline __u64 memo_key(const struct stack_record *r)
 {
-	return stack_hash(stack_hash(r->ip, r->sp), r->tag);
+	return unwind_hash(unwind_hash(r->ip, r->sp), r->tag);
 }
 
 /* ---- what a walk notes ---- */

@@ -74,9 +74,3 @@ static __always_inline const __u64 *stack_word_at(const struct stack_scratch *s,
 
 	return word;
 }
-
-/* Adds a word to a hash; 0 is the hash of nothing. */
-static __always_inline __u64 stack_hash(__u64 hash, __u64 word)
-{
-	return unwind_hash(hash, word);
-}

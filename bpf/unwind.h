@@ -178,7 +178,7 @@ VERIFIED_ALONE int mapping_find(struct stack_scratch *s, const struct stack_maps
 	i = unwind_mapping_find(maps, address);
 	mapping = &maps->mappings[i];
 	/* The same addresses in another file are another stack. */
-	s->walk.hash = stack_hash(s->walk.hash, maps->files[i & (STACK_MAPPINGS_MAX - 1)]);
+	s->walk.hash = unwind_hash(s->walk.hash, maps->files[i & (STACK_MAPPINGS_MAX - 1)]);
 	s->walk.mapping_start = mapping->start;
 	s->walk.mapping_bytes = (__u64)mapping->n_pages << UNWIND_PAGE_SHIFT;
 	s->walk.mapping_page = mapping->first_page;
@@ -266,7 +266,7 @@ VERIFIED_ALONE int frames_leave(struct stack_scratch *s, const struct stack_maps
 		if (end & FRAME_IS_NONE)
 			break;
 		frame->cfa = s->walk.at.sp == sp ? 0 : s->walk.at.sp;
-		s->walk.hash = stack_hash(s->walk.hash, frame->ip);
+		s->walk.hash = unwind_hash(s->walk.hash, frame->ip);
 		n++;
 		if (end)
 			break;

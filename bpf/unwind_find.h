@@ -26,6 +26,7 @@ UNWIND_INLINE __u64 unwind_if_negative(__u64 value)
 
 /* ---- which mappings they are ---- */
 
+/* Adds a word to a hash; 0 is the hash of nothing. */
 UNWIND_INLINE __u64 unwind_hash(__u64 hash, __u64 word)
 {
 	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;

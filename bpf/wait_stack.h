@@ -50,7 +50,7 @@ VERIFIED_ALONE int wait_stack(struct thread_state *t)
 		return 0;
 	ip = regs_ip(regs);
 	sp = regs_sp(regs);
-	place = stack_hash(stack_hash(ip, sp), t->tgid) & ~WAIT_PLACE_TRIES;
+	place = unwind_hash(unwind_hash(ip, sp), t->tgid) & ~WAIT_PLACE_TRIES;
 	t->away_place = place;
 	entry = READ_ONCE(*wait_place_entry(place));
 	if (entry == place)
