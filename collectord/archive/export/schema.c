@@ -87,20 +87,32 @@ const char export_nodes[] =
 
 /*
  * Figures are read a little after the full minute: calls that were kept in this one were counted in the one
- * before. The sum over all minutes stays what was counted.
+ * before. Calls that end in the next minute are kept in this one and counted there. The sum over all minutes stays
+ * what was counted.
  */
-#define STORED(node, is_same_node)                                                                                     \
+#define TAKE_FROM(minute, is_same_node)                                                                                \
+	"CREATE TABLE taken AS SELECT a.rowid AS giver, b.rowid AS taker,"                                             \
+	" min(a.count - a.stored, b.stored - b.count) AS n"                                                            \
+	" FROM event_aggregates AS a JOIN event_aggregates AS b ON a.bucket = b.bucket " minute                        \
+	" AND b.source = a.source AND b.op = a.op AND b.pid = a.pid" is_same_node                                      \
+	" WHERE a.count > a.stored AND b.stored > b.count;"                                                            \
+	"UPDATE event_aggregates SET count = count - n FROM taken WHERE event_aggregates.rowid = giver;"               \
+	"UPDATE event_aggregates SET count = count + n FROM taken WHERE event_aggregates.rowid = taker;"               \
+	"DROP TABLE taken;"
+
+#define STORED(node)                                                                                                   \
 	"INSERT INTO event_aggregates SELECT timestamp - timestamp % 60000000000 AS b, source, op, pid, 0, count(*),"  \
 	" 0, min(duration), max(duration), 0" node " FROM events WHERE true GROUP BY b, source, op, pid" node          \
-	" ON CONFLICT DO UPDATE SET stored = excluded.stored;"                                                         \
-	"UPDATE event_aggregates AS a SET count = max(a.stored, a.count - b.stored + b.count)"                         \
-	" FROM event_aggregates AS b"                                                                                  \
-	" WHERE b.bucket = a.bucket + 60000000000 AND b.source = a.source AND b.op = a.op AND b.pid = a.pid"           \
-	" AND b.stored > b.count" is_same_node ";"                                                                     \
-	"UPDATE event_aggregates SET count = stored WHERE count < stored;"
+	" ON CONFLICT DO UPDATE SET stored = excluded.stored;"
 
-const char export_stored[] = STORED("", "");
-const char export_stored_nodes[] = STORED(", node", " AND b.node = a.node");
+#define BALANCED(is_same_node)                                                                                         \
+	TAKE_FROM("- 60000000000", is_same_node)                                                                       \
+	TAKE_FROM("+ 60000000000", is_same_node)
+
+#define RAISED "UPDATE event_aggregates SET count = stored WHERE count < stored;"
+
+const char export_stored[] = STORED("") BALANCED("") RAISED;
+const char export_stored_nodes[] = STORED(", node") BALANCED(" AND b.node = a.node") RAISED;
 
 const char export_finish[] =
 	"CREATE INDEX idx_events_timestamp ON events(timestamp);"
