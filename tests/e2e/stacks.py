@@ -258,6 +258,16 @@ for number in range(50):
     called(number)
 """
 
+# Then calls until a file is there, and 50 further ones.
+UNREAD_UNTIL = UNREAD.replace("sys.argv[2:]", "sys.argv[3:]") + """
+import os, time
+while not os.path.exists(sys.argv[2]):
+    called(0)
+    time.sleep(0.001)
+for number in range(50):
+    called(number)
+"""
+
 
 # A loop that has the name of Python's, of which nothing else is known.
 LOOP_ALONE = """
@@ -281,12 +291,28 @@ def commands_unread(directory, libraries):
     unknown = "this build of Python is not known"
     for name, python in (*gil_waits.interpreters_old(), *gil_waits.interpreters_linked(directory, of=gil_waits.interpreters_old(), program="embedder")):
         yield name, [python, "-c", UNREAD, libraries], unknown
-    other, loop = os.path.join(directory, "libother.so"), os.path.join(directory, "loop")
-    subprocess.run(["cc", "-x", "c", "-", "-shared", "-o", other], input="int PyEval_EvalCode(void) { return 0; }", text=True, check=True)
-    yield "3 beside another", [interpreters("system")[0][1], "-c", UNREAD, libraries, other], unknown
+    loop = os.path.join(directory, "loop")
     runtime = os.path.join(libraries, "libcudart.so.12")
     subprocess.run(["cc", "-x", "c", "-", "-x", "none", "-o", loop, runtime, f"-Wl,-rpath,{libraries}"], input=LOOP_ALONE, text=True, check=True)
     yield "a loop alone", [loop], "the Python interpreter was not known yet, or the thread ran no Python code"
+
+
+def calls_of(events):
+    return sorted((event for event in events if event["source"] in ("cuda", "driver")), key=lambda event: event["timestamp"])
+
+
+def unread_beside(check, programs, directory):
+    """Another interpreter is loaded beside one that is read: from the moment on at which its file was looked at, no stack is said to be complete."""
+    name, why, library, seen = "3 beside another", "this build of Python is not known", os.path.join(directory, "libother.so"), os.path.join(directory, "seen")
+    subprocess.run(["cc", "-x", "c", "-", "-shared", "-o", library], input="int PyEval_EvalCode(void) { return 0; }", text=True, check=True)
+    command = [interpreters("system")[0][1], "-c", UNREAD_UNTIL, os.path.dirname(programs.library("libcuda.so.1")), seen, library]
+    with Run(programs, check, name) as run:
+        tracing = ingero.Tracing(programs, *run.options(), command=command, environment=QUIET)
+        ingero.wait_for(lambda: any(line.get("stack_why") == why for line in tracing.lines()), "a stack of an interpreter that is not known")
+        pathlib.Path(seen).touch()
+        whys = [event.get("stack_why") for event in calls_of(run.ended(tracing.wait(LIMIT_S)).events)]
+        later = whys[whys.index(why):]
+        check(f"{name}: none is complete from then on", len(later) >= 50 and set(later) == {why}, collections.Counter(later))
 
 
 def case_unread(check, programs, _):
@@ -298,12 +324,13 @@ def case_unread(check, programs, _):
         for name, command, why in commands_unread(directory, os.path.dirname(programs.library("libcuda.so.1"))):
             with Run(programs, check, name) as run:
                 trace = run.under(command)
-                stacks = [event for event in trace.events if event["source"] in ("cuda", "driver")]
+                stacks = calls_of(trace.events)
                 whys = collections.Counter(event.get("stack_why") for event in stacks)
                 check(f"{name}: there are calls", len(stacks) >= 50, len(stacks))
                 check(f"{name}: none is complete", not any(event.get("stack_complete") for event in stacks), whys)
                 check(f"{name}: the reason", whys[why] >= LEAST * len(stacks), whys)
                 check(f"{name}: no frame of Python", not any(map(stacks_of.python_of, stacks)))
+        unread_beside(check, programs, directory)
 
 
 def case_beside(check, programs, _):
