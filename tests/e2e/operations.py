@@ -87,7 +87,7 @@ class World:
         self.pids = [self.first.pid]
         pids = activate.varint(self.first.pid) + activate.varint(self._shell.pid)
         self.client.ask(3, "Trace.Trace", b"\x0a" + activate.message(pids) + HOLD + activate.varint(os.getpid()), credit=0, deadline_ms=0)
-        service.supervise(lambda: self.client.reply(3) or self.client.end(3), "the start of the trace")
+        service.supervise(lambda: self.client.answer(3), "the start of the trace")
         self.can_capture = self.client.reply(3) is not None
 
     def close(self):

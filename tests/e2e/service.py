@@ -80,7 +80,7 @@ def test_before_probes(check, programs, directory):
         # field 5, with the length behind it; and field 2 of each family
         check("which says that they come", b"\x2a\x07loading" in early.status() and early.status().count(b"\x12\x07loading") == FAMILIES, early.status())
         early.ask(3, "Query.Status", LOOK)
-        look = service.supervise(lambda: early.reply(3) or early.end(3), "an answer that had to wait")
+        look = service.supervise(lambda: early.answer(3), "an answer that had to wait")
         check("who looks waits for them", b"loading" not in look, look)
         early.close()
 
@@ -165,7 +165,7 @@ def trace_beside_status(check, service, pid, is_last):
     # TraceRequest.pids
     tracer.ask(3, "Trace.Trace", b"\x0a" + activate.message(activate.varint(pid)))
     asker.ask(3, "Query.Status", LOOK)
-    look = activate.fields(service.supervise(lambda: asker.reply(3) or asker.end(3), "an answer that had to wait"))
+    look = activate.fields(service.supervise(lambda: asker.answer(3), "an answer that had to wait"))
     if look[BACK_END] == [b"none"]:
         return True  # this machine cannot do it
     if look.get(LEASES) != [1] and not is_last:
@@ -178,7 +178,7 @@ def trace_beside_status(check, service, pid, is_last):
     covered, stream, end = [], 4, time.monotonic() + 60
     while covered != [[b"full"]] and time.monotonic() < end:
         asker.ask(stream, "Query.Status", LOOK)
-        reply = activate.fields(service.supervise(lambda: asker.reply(stream) or asker.end(stream), "another answer"))
+        reply = activate.fields(service.supervise(lambda: asker.answer(stream), "another answer"))
         covered = [one.get(COVERAGE) for one in map(activate.fields, reply.get(CUDA_PROCESSES, [])) if one[PID] == [pid]]
         stream += 1
     check("and then covered", covered == [[b"full"]], covered)
@@ -241,7 +241,7 @@ def system_library(programs):
 
 def libraries_of(service, directory, stream, client):
     client.ask(stream, "Query.Status")
-    reply = activate.fields(service.supervise(lambda: client.reply(stream) or client.end(stream), "an answer"))
+    reply = activate.fields(service.supervise(lambda: client.answer(stream), "an answer"))
     return [one for one in map(activate.fields, reply.get(LIBRARIES, [])) if directory.encode() in one[LIBRARY_PATH][0] and one.get(LIBRARY_BACK_END)]
 
 
@@ -261,7 +261,7 @@ def test_late_once(check, programs, directory):
                 service.start()
                 client = activate.Client(service.path)
                 client.ask(3, "Query.Status", LOOK)
-                look = activate.fields(service.supervise(lambda client=client: client.reply(3) or client.end(3), "an answer that had to wait"))
+                look = activate.fields(service.supervise(lambda client=client: client.answer(3), "an answer that had to wait"))
                 if look[BACK_END] not in ([b"session"], [b"multi"]):
                     return  # what is not in use is not attached with perf events
                 service.wait_for_line("READY=1")

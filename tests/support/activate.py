@@ -217,6 +217,11 @@ class Client:
         """Bytes of the first reply of a stream; None: there is none."""
         return next(iter(self.replies(stream)), None)
 
+    def answer(self, stream):
+        """Bytes of the first reply of a stream, or of its END frame where it ended without one; None: neither has come."""
+        ended = self.end(stream)  # first: a reply that comes with it has been read, too
+        return self.reply(stream) or ended
+
     def replies(self, stream):
         """Bytes of each reply of a stream so far."""
         self._read()
