@@ -54,11 +54,15 @@ class Programs:
     @functools.cached_property
     def root(self):
         """Source tree of this build, which may be an older one; this tree if the other is not on this machine."""
+        path = self.setting("CMAKE_HOME_DIRECTORY")
+        return path if path and os.path.isdir(path) else schemas.ROOT
+
+    def setting(self, name):
+        """What this build was configured with, such as INGERO_BACK_END; None: it is not told."""
         with contextlib.suppress(OSError), open(os.path.join(self.build, "CMakeCache.txt"), encoding="utf-8") as cache:
-            match = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", cache.read(), re.M)
-            if match and os.path.isdir(match[1]):
-                return match[1]
-        return schemas.ROOT
+            match = re.search(rf"^{name}:\w+=(.*)$", cache.read(), re.M)
+            return match and match[1]
+        return None
 
     def source(self, path):
         """Path of a file of the source tree."""
