@@ -42,6 +42,7 @@ typedef _Bool bool;
 #define BPF_RB_FORCE_WAKEUP 2
 #define BPF_RB_AVAIL_DATA 0
 #define BPF_RB_CONS_POS 2
+#define BPF_RB_PROD_POS 3
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>

@@ -525,10 +525,11 @@ struct path_budget {
 	__u32 second, n_bytes;
 };
 
-/* Bytes that were written to the ring `stacks` since the daemon last read from it. */
+/* Bytes on the ring `stacks` of a user or of a process. */
 struct stack_budget {
-	__u64 position; /* of the daemon, at the first of them */
-	__u64 n_bytes;
+	__u64 until;	/* where this part of the ring's records begins, by the producer's position */
+	__u64 n_bytes;	/* of this part */
+	__u64 n_before; /* of the part before */
 };
 
 /*

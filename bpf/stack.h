@@ -4,8 +4,8 @@
  * some waits between calls: made when the thread leaves the CPU.
  *
  * The number of a stack is a hash of all that distinguishes it. A stack without the rules for it brings its memory,
- * once: the daemon unwinds it, and fills in the rules. Between two readings of the
- * ring each process may send STACK_COPIES_BYTES of such memory, and each user three quarters of the ring.
+ * once: the daemon unwinds it, and fills in the rules. Of what is unread on the ring, each process may have
+ * STACK_COPIES_BYTES of such memory, and each user three quarters of it.
  */
 #pragma once
 
@@ -153,22 +153,20 @@ static __always_inline void stack_fill_header(struct stack_record *r, const stru
 /* Return: 0; negative: there is no room */
 VERIFIED_ALONE int stack_send(struct stack_scratch *s)
 {
-	__u64 position = bpf_ringbuf_query(&stacks, BPF_RB_CONS_POS), n;
-	const struct process_slot *slot;
 	__u32 idx;
+	__u64 n;
 
 	if (!s)
 		return -1;
 	idx = s->record.slot;
-	slot = bpf_map_lookup_elem(&slots, &idx);
 	n = s->record.n_memory;
 	keep(n);
-	if (!slot || n > STACK_COPY_MAX)
+	if (n > STACK_COPY_MAX)
 		return -1;
-	if (n && !stack_budget_take(&stack_copy_budgets[idx & (PROCESS_SLOTS - 1)], position, n, STACK_COPIES_BYTES))
+	if (n && !stack_budget_take(&stack_copy_budgets[idx & (PROCESS_SLOTS - 1)], n, STACK_COPIES_BYTES))
 		return -1;
 	n += sizeof(s->record);
-	if (!stack_budget_take(&stack_budgets[share_index(idx, slot)], position, n, STACK_SHARE_BYTES))
+	if (!stacks_have_room(idx, n))
 		return -1;
 	return bpf_ringbuf_output(&stacks, &s->record, n, stacks_wake_flags(s->record.n_memory != 0)) ? -1 : 0;
 }

@@ -225,7 +225,8 @@ VERIFIED_ALONE int mappings_send(struct stack_scratch *s)
 		sent->changes = now.changes;
 		return 0;
 	}
-	if (bpf_ringbuf_output(&stacks, r, sizeof(*r), BPF_RB_NO_WAKEUP) == 0)
+	if (stacks_have_room(s->record.slot, sizeof(*r)) &&
+	    bpf_ringbuf_output(&stacks, r, sizeof(*r), BPF_RB_NO_WAKEUP) == 0)
 		(void)bpf_map_update_elem(&mappings_sent, &tgid, &now, BPF_ANY);
 	return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The ring of stacks and code objects, and the room that a user has on it: between two readings three quarters of it.
+ * The ring of stacks and code objects, and the room that a user has on it: unread records of one take three quarters of
+ * it at most.
  */
 #pragma once
 
@@ -20,14 +21,21 @@ SHARED struct {
 SHARED struct stack_budget stack_budgets[USER_SHARES] = {}; /* by share of the user */
 SHARED __u32 stacks_woken = 0;				    /* the daemon was woken and has not emptied the ring yet */
 
-/* Takes from a budget. Return: whether there was room. CPUs that ask at the same moment may exceed it. */
-static __always_inline bool stack_budget_take(struct stack_budget *budget, __u64 position, __u64 n_bytes, __u64 n_most)
+/*
+ * Takes from a budget: of unread records, at most n_most bytes. Once the daemon has read up to `until`, the part before
+ * is read, and a new part begins; until then all of both parts counts.
+ * Return: whether there was room. CPUs that ask at the same moment may exceed it
+ */
+static __always_inline bool stack_budget_take(struct stack_budget *budget, __u64 n_bytes, __u64 n_most)
 {
-	if (budget->position != position) {
-		budget->position = position;
+	__u64 consumed = bpf_ringbuf_query(&stacks, BPF_RB_CONS_POS);
+	__u64 produced = bpf_ringbuf_query(&stacks, BPF_RB_PROD_POS), until = READ_ONCE(budget->until);
+
+	if (consumed >= until && __sync_val_compare_and_swap(&budget->until, until, produced) == until) {
+		budget->n_before = consumed == produced ? 0 : budget->n_bytes;
 		budget->n_bytes = 0;
 	}
-	if (budget->n_bytes + n_bytes > n_most)
+	if (budget->n_before + budget->n_bytes + n_bytes > n_most)
 		return false;
 	__sync_fetch_and_add(&budget->n_bytes, n_bytes);
 	return true;
@@ -53,6 +61,5 @@ static __always_inline bool stacks_have_room(__u32 idx, __u64 n)
 {
 	const struct process_slot *slot = bpf_map_lookup_elem(&slots, &idx);
 
-	return slot && stack_budget_take(&stack_budgets[share_index(idx, slot)],
-					 bpf_ringbuf_query(&stacks, BPF_RB_CONS_POS), n, STACK_SHARE_BYTES);
+	return slot && stack_budget_take(&stack_budgets[share_index(idx, slot)], n, STACK_SHARE_BYTES);
 }
