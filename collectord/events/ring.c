@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "clock.h"
 #include "events/decode.h"
 #include "events/ring_map.h"
 
@@ -26,6 +27,7 @@
  */
 #define TURN_CALLS 50000
 #define TURN_LIVES 250
+#define TURN_NS (20 * NSEC_PER_MSEC) /* beyond, what came meanwhile waits for the next turn: stacks take more */
 
 /* The largest record of each ring. */
 #define CALLS_RECORD_MAX MAX(sizeof(struct call_record), sizeof(struct file_record))
@@ -121,11 +123,12 @@ void ring_drain_stacks(struct ring *ring)
 
 static void period_set(struct ring *ring, uint32_t ms);
 
-static void fetched(struct ring *ring, uint64_t calls_before)
+/* @has_more: records are there that are to be taken when the loop has done other work */
+static void fetched(struct ring *ring, uint64_t calls_before, bool has_more)
 {
 	uint64_t bytes = ring_map_taken(ring->calls) - calls_before;
 
-	period_set(ring, ring->calls_left == 0 || ring->n_copies		       ? 1
+	period_set(ring, has_more						       ? 1
 			 : (double)bytes > DRAIN_FAST_RATIO * (double)ring->ring_bytes ? DRAIN_FAST_MS
 										       : DRAIN_SLOW_MS);
 	ring->sinks.on_drained(ring->data);
@@ -148,7 +151,7 @@ static int calls_take(struct ring *ring)
 
 static void turn(struct ring *ring)
 {
-	uint64_t before = ring_map_taken(ring->calls);
+	uint64_t before = ring_map_taken(ring->calls), from_ns = clock_now_ns();
 	int r;
 
 	ring->lives_left = TURN_LIVES;
@@ -156,8 +159,8 @@ static void turn(struct ring *ring)
 	ring->n_copies = 0;
 	do {
 		r = calls_take(ring); /* with those that came meanwhile, as long as no other work is waited for */
-	} while (r > 0 && !ring->n_copies);
-	fetched(ring, before);
+	} while (r > 0 && !ring->n_copies && clock_now_ns() - from_ns < TURN_NS);
+	fetched(ring, before, r != 0 || ring->n_copies);
 }
 
 static void ring_timer_fired(uv_timer_t *timer)
@@ -213,7 +216,7 @@ void ring_drain(struct ring *ring)
 
 	ring->lives_left = ring->calls_left = UINT32_MAX;
 	(void)calls_take(ring);
-	fetched(ring, before);
+	fetched(ring, before, ring->n_copies);
 }
 
 uint64_t ring_refused(const struct ring *ring)

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "clock.h"
 #include "probes/probe_stacks.h"
 #include "rig.h"
 #include "tests/support/check.h"
@@ -17,11 +19,16 @@
 #define FAR_MORE 8000 /* than the ring has room for */
 #define TURNS_FED 3
 #define TURNS 100
+#define CALL_NS NSEC_PER_MSEC /* that each call takes the loop */
+#define CALLS_FED 300	      /* one after the other: more than there is time for in a turn */
+#define TURN_CALLS_MOST 50    /* 20 ms, and what came before */
 
 struct reader {
-	struct probe_set *set;
+	struct rig *rig;
 	size_t n_lives, n_fed;
 	bool is_fed; /* another process begins and ends for each record */
+	size_t n_calls;
+	size_t n_calls_fed; /* so many of them make another one */
 };
 
 static void child_live(void)
@@ -37,7 +44,7 @@ static void life_seen(const struct life_record *life, void *data)
 {
 	struct reader *reader = data;
 
-	probe_set_life_taken(reader->set, life);
+	probe_set_life_taken(reader->rig->set, life);
 	reader->n_lives++;
 	if (!reader->is_fed || reader->n_fed == FAR_MORE)
 		return;
@@ -45,10 +52,23 @@ static void life_seen(const struct life_record *life, void *data)
 	child_live();
 }
 
+static void one_call(void)
+{
+	void *p;
+
+	(void)subject_alloc(&p, 1);
+}
+
 static void call_seen(const struct call_record *call, void *data)
 {
+	const uint64_t from_ns = clock_now_ns();
+	struct reader *reader = data;
+
 	(void)call;
-	(void)data;
+	while (clock_now_ns() - from_ns < CALL_NS)
+		continue;
+	if (++reader->n_calls <= reader->n_calls_fed)
+		one_call();
 }
 
 static void drained(void *data)
@@ -65,10 +85,10 @@ static void children_live(size_t n)
 static void check_drain(struct ring *ring, struct reader *reader)
 {
 	children_live(FEW);
-	*reader = (struct reader){ .set = reader->set, .is_fed = true };
+	*reader = (struct reader){ .rig = reader->rig, .is_fed = true };
 	ring_drain(ring);
 	CHECK_INT_EQ("drain: what was there", reader->n_lives, 2 * FEW);
-	*reader = (struct reader){ .set = reader->set, .is_fed = false };
+	*reader = (struct reader){ .rig = reader->rig, .is_fed = false };
 	ring_drain(ring);
 	CHECK_INT_EQ("drain: and what came meanwhile", reader->n_lives, 4 * FEW);
 }
@@ -77,7 +97,7 @@ static void check_drain(struct ring *ring, struct reader *reader)
 static void check_turns(uv_loop_t *loop, struct ring *ring, struct reader *reader)
 {
 	children_live(MANY / 2);
-	*reader = (struct reader){ .set = reader->set, .is_fed = true };
+	*reader = (struct reader){ .rig = reader->rig, .is_fed = true };
 	for (size_t i = 0; i < TURNS_FED; i++) {
 		size_t before = reader->n_lives;
 
@@ -92,17 +112,34 @@ static void check_turns(uv_loop_t *loop, struct ring *ring, struct reader *reade
 	CHECK_INT_EQ("turn: nothing is left", reader->n_lives, MANY + 2 * reader->n_fed);
 }
 
+/* Each call takes long, and another one comes meanwhile. */
+static void check_time(uv_loop_t *loop, struct ring *ring, struct reader *reader)
+{
+	rig_target(reader->rig, 0, RIG_EVERY_CALL);
+	one_call();
+	*reader = (struct reader){ .rig = reader->rig, .n_calls_fed = CALLS_FED };
+	for (size_t i = 0; i < TURNS_FED; i++) {
+		size_t before = reader->n_calls;
+
+		for (size_t k = 0; k < TURNS && reader->n_calls == before; k++)
+			(void)uv_run(loop, UV_RUN_ONCE);
+		CHECK_INT_IN("time: a part", reader->n_calls - before, 1, TURN_CALLS_MOST);
+	}
+	reader->n_calls_fed = 0;
+	ring_drain(ring);
+	ring_drain(ring);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct ring_sinks sinks = { .on_call = call_seen, .on_life = life_seen, .on_drained = drained };
-	struct reader reader = { .n_lives = 0 };
 	struct ring_fds fds;
 	struct ring *ring;
 	uv_loop_t loop;
 	struct rig rig;
+	struct reader reader = { .rig = &rig };
 
 	rig_open(&rig, rig_back_end(argc, argv), 0);
-	reader.set = rig.set;
 	CHECK_INT_EQ("loop", uv_loop_init(&loop), 0);
 	fds = (struct ring_fds){ .calls = probe_set_calls_fd(rig.set),
 				 .stacks = probe_set_stacks_fd(rig.set),
@@ -111,6 +148,7 @@ int main(int argc, char **argv)
 	rig_target(&rig, 0, RIG_NO_CALL);
 	check_drain(ring, &reader);
 	check_turns(&loop, ring, &reader);
+	check_time(&loop, ring, &reader);
 	ring_close(ring);
 	(void)uv_run(&loop, UV_RUN_DEFAULT);
 	CHECK_INT_EQ("closed", uv_loop_close(&loop), 0);
