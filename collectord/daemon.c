@@ -294,6 +294,7 @@ static int clients_start(struct daemon *d)
 	context->traces = d->traces;
 	context->reads = d->reads;
 	context->store = d->source.store;
+	context->must_keep = source_start_must_keep(&d->source);
 	if (options->read_path)
 		context->store_path = options->read_path;
 	else

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -40,7 +41,17 @@ static uint64_t store_unix_ns(uint64_t monotonic_ns, void *data)
 	return clock_to_unix_ns(monotonic_ns);
 }
 
-/* Whatever is wrong with the file, capture and the live view go on, and say so. */
+bool source_start_must_keep(const struct source_start *s)
+{
+	const struct store_options *db = &s->options->db;
+
+	return s->is_private && db->path && !db->is_own_place;
+}
+
+/*
+ * Whatever is wrong with the file at a default path, capture and the live view go on, and say so. The thread of a
+ * private daemon starts before privilege is given up: it takes one user's identity and keeps no capability.
+ */
 static void keep_start(struct source_start *s, const char *back_end)
 {
 	struct store_options store = s->options->db;
@@ -54,6 +65,11 @@ static void keep_start(struct source_start *s, const char *back_end)
 	store.kernel = names.release;
 	store.back_end = back_end;
 	store.together = subordinate_read();
+	if (s->is_private && !store.has_owner) {
+		store.has_owner = true;
+		store.owner_uid = geteuid();
+		store.owner_gid = getegid();
+	}
 	if (s->capture->source)
 		store.clock = &clock;
 	r = store_open(&store, s->store_problem, sizeof(s->store_problem), &s->store);
@@ -131,20 +147,20 @@ int source_start_record(struct source_start *s)
 /* Before anybody is served: where one daemon is for one client, who waits for just that. */
 static int capture_start_first(struct source_start *s)
 {
-	bool is_loaded = probes_load(s), has_owner = s->options->db.has_owner;
+	bool is_loaded;
 	int r;
 
-	/* A thread that takes the identity of the file's owner needs for it what is given up next; any other starts
-	 * without: what is given up is this thread's, and that of those it starts from then on. */
-	if (is_loaded && has_owner)
-		keep_start(s, capture_back_end(s->capture));
+	/* Before the seal: the file's owner may be another user. Before the probes: a file that cannot be recorded to
+	 * is refused at once. */
+	keep_start(s, "none");
+	is_loaded = (s->store || !source_start_must_keep(s)) && probes_load(s);
+	if (is_loaded && s->store)
+		store_back_end(s->store, capture_back_end(s->capture));
 	if (is_loaded)
 		discover_prepare(&s->capture->discover, s->loop);
 	r = capture_seal(s, capture_uses_perf(s->capture));
 	if (r < 0 || !is_loaded)
 		return r;
-	if (!has_owner)
-		keep_start(s, capture_back_end(s->capture));
 	r = parts_start(s);
 	return r < 0 ? r : source_start_record(s);
 }

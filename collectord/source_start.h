@@ -57,6 +57,8 @@ struct source_start {
 void source_start_init(struct source_start *start);
 /** source_start_begin() - the source now; the kernel half of a service when it is wanted. Return: 0 or -errno, said */
 int source_start_begin(struct source_start *start);
+/** source_start_must_keep() - whether the client of a private daemon named the file: then no trace runs without it */
+bool source_start_must_keep(const struct source_start *start);
 /** source_start_load_soon() - load a late source in the loop's next turn */
 void source_start_load_soon(struct source_start *start);
 /** source_start_load() - load a late source now. Return: 0, also without probes; -errno, said */

@@ -3,7 +3,6 @@
  * `ingero trace`: hold a lease on the daemon while this command runs, and show what the daemon sends as a live screen,
  * as plain lines or as JSON.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -240,23 +239,6 @@ static int daemon_open(const struct trace *t, struct ingero **ret_ingero, bool *
 	return connect_open(&wish, ret_ingero, ret_is_private);
 }
 
-/*
- * A file in a directory that does not exist is a slip, and a program that runs for hours without a recording is its
- * price. Return: whether the file may be created, as far as that is known here
- */
-static bool has_place(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	CLEANUP(freep) char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
-	struct stat st;
-
-	if (!directory || stat(directory, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
-		return true;
-	output_error("cannot create %s: the directory %s does not exist; nothing was started", option_quote(path).text,
-		     option_quote(directory).text);
-	return false;
-}
-
 /* Words of Ingero's users, true and false, become ours. */
 static const char *stacks_word(const struct trace_fields *f)
 {
@@ -301,8 +283,6 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 
 	if (sentence)
 		return command_refuse(sentence);
-	if (!has_place(f->db_path))
-		return COMMAND_FAILED;
 	words_set(&t, rest);
 	if (daemon_open(&t, &ingero, &is_private) < 0)
 		return COMMAND_FAILED; /* connect_open() printed the error */

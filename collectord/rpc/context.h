@@ -22,6 +22,7 @@ struct rpc_context {
 	struct trace_hub *traces;
 	struct store *store;	   /* that is being written; NULL: nothing is kept, see store_problem */
 	const char *store_problem; /* why nothing is kept, or what was set aside; "" if neither */
+	bool must_keep;		   /* the file was named by the client: no trace runs while nothing is kept */
 	const char *store_path; /* what questions are answered from, or several, with a NUL between; NULL: there is no
 				   database */
 	size_t store_path_bytes;

@@ -112,7 +112,8 @@ static void trace_fail(struct trace *t, const char *what, int r)
 static void kept_charge(struct trace *t)
 {
 	if (t->call)
-		call_keep(t->call, t->since.bytes + t->seconds_bytes + recent_bytes(&t->recent) + trace_held_bytes(&t->held));
+		call_keep(t->call,
+			  t->since.bytes + t->seconds_bytes + recent_bytes(&t->recent) + trace_held_bytes(&t->held));
 }
 
 /* ---- figures, each period ---- */
@@ -441,6 +442,10 @@ void rpc_trace_trace(struct call *call, const Ingero__V1__TraceRequest *request)
 
 	if (context->wait(context, call))
 		return;
+	if (context->must_keep && !context->store) {
+		call_fail(call, CALL_ERROR_UNAVAILABLE, "%s", context->store_problem);
+		return;
+	}
 	if (!context->capture->source) {
 		call_fail(call, CALL_ERROR_UNAVAILABLE,
 			  "cannot capture: %s; 'ingero demo', 'ingero check' and 'ingero explain' of what was recorded "

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 kept_places.py BUILD [CASE]...: whatever is wrong with the place of the database, `ingero trace` says what, why and
-the way out, counts every call all the same, and leaves what was there as it was.
+the way out, and leaves what was there as it was. It counts every call all the same at the default place, and starts
+nothing where the file was named.
 
 Needs root (or it is skipped): mounts small file systems, which only it sees.
 """
@@ -96,6 +97,21 @@ def trace_text(home, *options, **more):
     return kept.words_of(done.stderr)
 
 
+def refused(check, name, home, path, *said, **more):
+    """A named file that cannot be recorded to: file, reason and way out in words, and nothing was started."""
+    command, report = home.load("--calls", 5)
+    for options in ((), ("--json",)):
+        pathlib.Path(report).unlink(missing_ok=True)
+        done = home.run("trace", *options, "--db", path, "--", *command, **more)
+        shown = kept.words_of(done.stderr)
+        case = f"{name} {' '.join(options)}".rstrip()
+        check(f"{case}: exit status", done.returncode == 1, done.returncode, shown)
+        check(f"{case}: in words", path in shown and "--db" in shown and all(one in shown for one in said), shown)
+        check(f"{case}: nothing else is said", not done.stdout and len(done.stderr.splitlines()) < 3, done.stdout, done.stderr)
+        check(f"{case}: nothing ran", not os.path.exists(report), report)
+    return shown
+
+
 def in_the_way(check, name, home):
     make, word, said = IN_THE_WAY[name]
     own = home.path(f"home-{name}/.ingero/ingero.db")
@@ -104,13 +120,8 @@ def in_the_way(check, name, home):
     before = digest(own)
     default = {"environment": {"HOME": home.path(f"home-{name}"), "INGERO_DB": ""}}
 
-    shown = trace_text(home, "--db", own)
-    check(f"{name}: named, told in words", "nothing is kept: " in shown and said in shown and "--db" in shown, shown)
+    refused(check, f"{name}: named", home, own, said)
     check(f"{name}: named, left alone", digest(own) == before and not list(pathlib.Path(own).parent.glob("ingero.db.*-2*")))
-    if name == "foreign":
-        trace, _ = trace_json(check, f"{name}, named", home, "--db", own)
-        check(f"{name}: named, told as JSON", said in trace.start["store"]["problem"] and not trace.start["store"]["path"], trace.start["store"])
-        check(f"{name}: named, still left alone", digest(own) == before)
 
     trace, made = trace_json(check, name, home, **default)
     check(f"{name}: told", said in trace.start["store"]["problem"] and "a new one was begun" in trace.start["store"]["problem"] and
@@ -158,8 +169,7 @@ def test_cut(check, home):
         connection.commit()
     os.truncate(path, os.path.getsize(path) // 8192 * 4096)
     before = digest(path)
-    shown = trace_text(home, "--db", path)
-    check("cut: named, told", "nothing is kept: " in shown and "damaged" in shown, shown)
+    refused(check, "cut: named", home, path, "damaged")
     check("cut: named, left alone", digest(path) == before)
     default = {"environment": {"HOME": home.path("home-cut"), "INGERO_DB": ""}}
     trace, made = trace_json(check, "cut", home, **default)
@@ -169,14 +179,14 @@ def test_cut(check, home):
     check("cut: the new calls", home.explain(**default)["window"]["events"] >= sum(made.values()), made)
 
 
-def refused(check, name, home, path, *said, counts=True, **more):
-    """Nothing can be kept there: told in words and as JSON, everything else goes on."""
-    shown = trace_text(home, "--db", path, **more)
+def goes_on(check, name, home, directory, *said, **more):
+    """The default place, where nothing can be kept: told in words and as JSON, everything else goes on."""
+    default = {"environment": {"HOME": directory, "INGERO_DB": "", **more}}
+    path = os.path.join(directory, ".ingero", "ingero.db")
+    shown = trace_text(home, **default)
     check(f"{name}: in words", "nothing is kept: " in shown and "--db" in shown and all(one in shown for one in (path, *said)), shown)
     check(f"{name}: not as if it was", "kept: slow" not in shown, shown)
-    if not counts:
-        return None
-    trace, _ = trace_json(check, name, home, "--db", path, **more)
+    trace, _ = trace_json(check, name, home, **default)
     store = trace.start["store"]
     check(f"{name}: as JSON", not store["path"] and all(one in store["problem"] for one in (path, *said)), store)
     return trace
@@ -191,6 +201,8 @@ def test_read_only(check, home):
     subprocess.run(["mount", "-o", "remount,ro", home.path("ro")], check=True)
     before = digest(path)
     refused(check, "read-only", home, path, "Read-only file system")
+    refused(check, "read-only, a new file", home, home.path("ro/new.db"), "Read-only file system")
+    goes_on(check, "read-only home", home, home.path("ro"), "Read-only file system")
     check("read-only: left alone", digest(path) == before)
     answer = home.run("explain", "--db", path)
     check("read-only: explained", answer.returncode == 0 and "cudaload" in answer.stdout, answer.stdout, answer.stderr)
@@ -220,19 +232,21 @@ def test_odd(check, home):
     os.mkfifo(home.path("pipe.db"))
     before = digest("/etc/passwd")
     refused(check, "a directory", home, home.path("directory.db"), "no regular file")
-    refused(check, "a link", home, home.path("link.db"), "is a link", counts=False)
-    refused(check, "a pipe", home, home.path("pipe.db"), "no regular file", counts=False)
-    command, report = home.load("--calls", 5)
-    pathlib.Path(report).unlink(missing_ok=True)
-    done = home.run("trace", "--db", home.path("nowhere/kept.db"), "--", *command)
-    check("no such directory: refused", done.returncode == 1 and "the directory" in done.stderr and "does not exist" in done.stderr,
-          done.returncode, done.stderr)
-    check("no such directory: nothing ran", not os.path.exists(report), report)
+    refused(check, "a link", home, home.path("link.db"), "is a link")
+    refused(check, "a pipe", home, home.path("pipe.db"), "no regular file")
+    refused(check, "no such directory", home, home.path("nowhere/kept.db"), f"the directory '{home.path('nowhere')}' does not exist")
+    refused(check, "in place of a directory", home, home.path("pipe.db/kept.db"), "Not a directory")
+    refused(check, "/proc", home, "/proc/kept.db", "no file can be created in that directory")
+    refused(check, "/sys", home, "/sys/kept.db", "Permission denied")
+    done = home.run("trace", "-d", "1s", environment={"INGERO_DB": "/proc/kept.db"})
+    check("the variable: refused", done.returncode == 1 and "'/proc/kept.db'" in done.stderr, done.returncode, done.stderr)
+    done = home.run("demo", "cold-start", "--speed", "1000", "--db", "/proc/kept.db")
+    check("a demo: refused", done.returncode == 1 and "'/proc/kept.db'" in done.stderr and not done.stdout, done.returncode, done.stdout, done.stderr)
     check("the link's end", digest("/etc/passwd") == before)
 
 
 def test_second(check, home):
-    """A second recorder of one file is told who writes it, and goes on without keeping."""
+    """A second recorder of one file is told who writes it."""
     path = home.path("both.db")
     first = subprocess.Popen([home.programs.path("ingero"), "trace", "--json", "--db", path, "--pid", str(os.getpid())],
                              env=home.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -240,8 +254,8 @@ def test_second(check, home):
         start = json.loads(first.stdout.readline())
         check("second: the first keeps", start["store"]["path"] == path and not start["store"]["problem"], start["store"])
         pids = ingero.children(first.pid)
-        trace = refused(check, "second", home, path, "is in use by process ")
-        check("second: who", any(f"process {pid};" in trace.start["store"]["problem"] for pid in pids), trace.start["store"], pids)
+        shown = refused(check, "second", home, path, "is in use by process ")
+        check("second: who", any(f"process {pid};" in shown for pid in pids), shown, pids)
         check("second: explain beside it", home.run("explain", "--db", path).returncode == 0)
     finally:
         first.send_signal(2)
@@ -254,7 +268,8 @@ def test_full(check, home):
     os.mkdir(home.path("small"))
     mount(home.path("small"), "size=64k")
     pathlib.Path(home.path("small/filler")).write_bytes(b"x" * 65536)
-    trace = refused(check, "full", home, home.path("small/kept.db"), "No space left on device")
+    refused(check, "full", home, home.path("small/kept.db"), "No space left on device")
+    trace = goes_on(check, "full home", home, home.path("small"), "No space left on device")
     check("full: nothing lost of what is counted", not trace.lost(), trace.lost())
 
     os.mkdir(home.path("filling"))

@@ -31,7 +31,7 @@ static int make_directories(const char *directory)
 	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-static int resolve(struct place *place, const char *path, bool makes_directory)
+static int resolve(struct place *place, const char *path, bool makes_directory, char *why, size_t why_bytes)
 {
 	CLEANUP(freep) char *directory = NULL, *real = NULL;
 	const char *slash = strrchr(path, '/');
@@ -50,8 +50,14 @@ static int resolve(struct place *place, const char *path, bool makes_directory)
 			return r;
 		real = realpath(directory, NULL);
 	}
-	if (!real)
-		return -errno;
+	r = real ? 0 : -errno;
+	if (r == -ENOENT)
+		(void)snprintf(why, why_bytes,
+			       "cannot write '%s': the directory '%s' does not exist; create it, or name another file "
+			       "with --db",
+			       path, directory);
+	if (r < 0)
+		return r;
 
 	/* Leaves room for the suffix that place_set_aside() appends. */
 	n = snprintf(place->path, sizeof(place->path) - 64, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
@@ -134,9 +140,14 @@ int place_open(struct place *place, const char *path, bool makes_directory, char
 	int r;
 
 	why[0] = '\0';
-	r = resolve(place, path, makes_directory);
+	r = resolve(place, path, makes_directory, why, why_bytes);
 	if (r == 0)
 		r = prepare(place, why, why_bytes);
+	if (r == -ENOENT && place->path[0]) /* as in /proc: the directory exists */
+		(void)snprintf(
+			why, why_bytes,
+			"cannot write '%s': no file can be created in that directory; name another file with --db",
+			path);
 	if (r < 0 && !why[0])
 		(void)snprintf(why, why_bytes, "cannot write '%s': %s; name another file with --db", path,
 			       strerror(-r));

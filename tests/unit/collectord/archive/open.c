@@ -199,7 +199,10 @@ static void places(void)
 	(void)snprintf(other, sizeof(other), "%s.lock", world.directory);
 	CHECK("nothing is put beside it", access(other, F_OK) < 0);
 	(void)snprintf(path, sizeof(path), "%s/not/there.db", world.directory);
-	refuses("no directory", &world, -ENOENT, "No such");
+	refuses("no directory", &world, -ENOENT, "/not' does not exist; create it");
+	world.options.path = "/proc/no.db";
+	refuses("no place for files", &world, -ENOENT, "'/proc/no.db': no file can be created in that directory");
+	world.options.path = path;
 	world.options.is_own_place = true;
 	store_close(store_world_open(&world));
 	(void)snprintf(other, sizeof(other), "%s/not", world.directory);
