@@ -175,6 +175,8 @@ void pipeline_call(struct pipeline *p, const struct call_record *call)
 		p->unheld++;
 		return;
 	}
+	if (call->reason & RECORD_REASON_ERROR)
+		failures_note(&event.process->failures, call->op, call->ret, call->start_ns + call->raw_ns);
 	if (call->stack && p->on_stack)
 		event.stack = p->on_stack(&call->header, call->stack, p->data);
 	TELL(p, event, &event);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/layer.h"
 #include "events/call_id.h"
 #include "events/event.h"
 #include "events/host.h"
@@ -22,6 +23,20 @@ Ingero__V1__Blame *blame_to_message(const __u64 blame_ns[BLAME_COUNT], uint16_t 
 #include "bpf/blame.def"
 #undef BLAME
 	return b;
+}
+
+void error_to_message(int32_t code, Ingero__V1__Operation *operation)
+{
+	const char *name = layer_error_name(operation->source, code);
+
+	if (!code)
+		return;
+	operation->error_code_told_case = INGERO__V1__OPERATION__ERROR_CODE_TOLD_ERROR_CODE;
+	operation->error_code = code;
+	if (!name)
+		return;
+	operation->error_name_told_case = INGERO__V1__OPERATION__ERROR_NAME_TOLD_ERROR_NAME;
+	operation->error_name = (char *)(uintptr_t)name;
 }
 
 Ingero__V1__Blame *blame_to_message_of(uint64_t whole_ns, const __u64 blame_ns[BLAME_COUNT], uint16_t measured,

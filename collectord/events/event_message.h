@@ -19,7 +19,7 @@ struct event_about {
 	const struct program *program;
 	const char *source;
 	const char *op;
-	uint64_t stack;		   /* number of its stack, which the message tells alone; 0: none */
+	uint64_t stack; /* number of its stack, which the message tells alone; 0: none */
 	uint64_t start_unix_ns;
 	uint32_t pid;
 	uint32_t uid;
@@ -43,6 +43,8 @@ int site_to_message(const struct stack_frame *place, struct arena *arena, Ingero
 Ingero__V1__Stack *stack_to_message(const struct stack *stack, struct arena *arena);
 /** blame_to_message() - make the message of a split time, all classes as given. Return: NULL without memory */
 Ingero__V1__Blame *blame_to_message(const __u64 blame_ns[BLAME_COUNT], uint16_t measured, struct arena *arena);
+/** error_to_message() - set the error code of an operation, whose source is set, and its name. @code: 0: not known */
+void error_to_message(int32_t code, Ingero__V1__Operation *operation);
 /**
  * blame_to_message_of() - the same of a time of which only the waits are known: the rest was spent on the CPU
  * @blame_ns: its waits; [BLAME_ON_CPU] is ignored

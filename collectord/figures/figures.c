@@ -190,6 +190,11 @@ static int cell_read(struct process_figures *p, struct figure_cell *cell)
 	return 0;
 }
 
+void figures_set_error(struct op_figures *op, const struct process *process, uint32_t id, uint64_t since_ns)
+{
+	op->error_code = op->errors ? failures_since(&process->failures, id, since_ns) : 0;
+}
+
 static bool slot_is_new(const struct process_figures *p, const struct process_slot *slot)
 {
 	const struct process_identity *known = p ? &p->process->identity : NULL;

@@ -85,6 +85,11 @@ void figures_set_files(struct figures *figures, struct file_table *files);
 void figures_slot_identity(const struct process_slot *slot, struct process_identity *ret);
 /** figures_finish() - a tick has reported the end of the process: release what no answer needs */
 void figures_finish(struct process_figures *process);
+/**
+ * figures_set_error() - set the error code of figures since some time, if any call failed since then
+ * @op: the figures. @id: id of their operation. @since_ns: on the source's clock
+ */
+void figures_set_error(struct op_figures *op, const struct process *process, uint32_t id, uint64_t since_ns);
 /** figures_taken_free() - NULL is allowed */
 void figures_taken_free(struct figures_taken *taken);
 /**

@@ -19,6 +19,7 @@ struct op_figures {
 	uint64_t bytes;
 	__u64 blame_ns[BLAME_COUNT]; /* parts of raw_ns; [BLAME_ON_CPU] is the remainder */
 	uint64_t errors;
+	int32_t error_code; /* of one of these, in ticks, answers and files; 0: not known */
 	uint64_t abandoned;
 	uint64_t untimed;
 	struct histogram durations;

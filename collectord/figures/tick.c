@@ -58,7 +58,8 @@ void ticker_free(struct ticker *t)
 
 /* ---- the difference ---- */
 
-static int op_take(const struct op_used *now, const struct figures_taken *before, struct tick_process *process)
+static int op_take(const struct op_used *now, const struct figures_taken *before, uint64_t from_ns,
+		   struct tick_process *process)
 {
 	const struct op_figures *then = before ? op_list_find(&before->ops, now->id) : NULL;
 	struct tick_op fresh = { .op = op_get(now->id) };
@@ -72,6 +73,7 @@ static int op_take(const struct op_used *now, const struct figures_taken *before
 	if (then)
 		op_figures_subtract(&fresh.figures, then);
 	fresh.figures.max_ns = now->recent_ns;
+	figures_set_error(&fresh.figures, process->process, now->id, from_ns);
 	r = op_is_call(fresh.op) ? ARRAY_PUSH(&process->ops, fresh) : ARRAY_PUSH(&process->host, fresh);
 	if (r < 0)
 		op_figures_done(&fresh.figures);
@@ -120,7 +122,7 @@ static int tick_process_take(const struct process_figures *now, struct tick *tic
 	if (now->was_gone)
 		return 0; /* figures of a process that is gone no longer grow */
 	for (size_t i = 0; i < now->ops.used.n && r == 0; i++)
-		r = op_take(now->ops.used.items[i], now->taken, &process);
+		r = op_take(now->ops.used.items[i], now->taken, tick->from_ns, &process);
 	if (r == 0)
 		r = behind_since(&now->behind, now->taken ? &now->taken->behind : NULL, &process.behind);
 	if (r == 0)

@@ -175,6 +175,7 @@ struct process *process_unref(struct process *process)
 		;
 	*at = process->next;
 	process->table->n--;
+	failures_done(&process->failures);
 	free(process);
 	return NULL;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
+#include "procs/failures.h"
 #include "procs/program.h"
 
 struct process_memory;
@@ -36,7 +37,8 @@ struct process {
 	struct process *next; /* next older entry in its bucket */
 	uint32_t n_references;
 	bool has_called;
-	uint32_t row; /* state of archive/: number of the row with its name; 0: none yet */
+	uint32_t row;		   /* state of archive/: number of the row with its name; 0: none yet */
+	process_failures failures; /* of its calls; set by the pipeline */
 };
 
 /** process_identity_equal() - whether both are the same incarnation, of one boot */

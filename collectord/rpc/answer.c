@@ -128,6 +128,7 @@ int answer_operation(const struct rpc_context *context, struct arena *arena, con
 	row->op = (char *)(op ? op->name : "unknown");
 	row->count = op_figures_count(figures);
 	row->errors = figures->errors;
+	error_to_message(figures->error_code, row);
 	row->total_ns = figures->total_ns;
 	row->total_raw_ns = figures->raw_ns;
 	row->max_ns = figures->max_ns;
@@ -383,6 +384,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 				return r;
 			if (seen->is_recent)
 				figures.max_ns = histogram_longest_ns(&figures.durations, figures.max_ns);
+			figures_set_error(&figures, p->process, used->id, since ? since->since_ns : 0);
 			r = op_figures_count(&figures) || figures.abandoned
 				    ? answer_operation(context, &arena, p, used->id, &figures,
 						       &rows[piece.n_operations])

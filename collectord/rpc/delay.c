@@ -88,6 +88,7 @@ int delay_find(const struct rpc_context *context, const struct scope *scope, con
 	r = since_op_figures(found.used, since_find(since, found.process->id), &figures, &owned);
 	if (r < 0)
 		return r;
+	figures_set_error(&figures, found.process->process, found.used->id, since ? since->since_ns : 0);
 	r = answer_operation(context, arena, found.process, found.used->id, &figures, &op);
 	if (owned)
 		op_figures_done(&figures);

@@ -75,6 +75,7 @@ static int second_row_add(struct seconds *s, const struct rpc_context *context, 
 	if (r == 0) {
 		op_figures_subtract(&figures, &noted->figures);
 		figures.max_ns = histogram_longest_ns(&figures.durations, MAX(used->recent_ns, noted->recent_ns));
+		figures_set_error(&figures, p->process, used->id, s->since.since_ns);
 		r = answer_operation(context, &s->arena, p, used->id, &figures, &row);
 		op_figures_done(&figures);
 	}

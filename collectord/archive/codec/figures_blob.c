@@ -118,6 +118,7 @@ static int figures_sum(struct stored_figures *to, const struct stored_figures *f
 	for (int i = 0; i < BLAME_COUNT; i++)
 		sum->blame_ns[i] += more->blame_ns[i];
 	sum->errors += more->errors;
+	sum->error_code = more->error_code ? more->error_code : sum->error_code;
 	sum->abandoned += more->abandoned;
 	sum->untimed += more->untimed;
 	return 0;

@@ -183,6 +183,8 @@ int foreign_figures_add(struct foreign_figures *w, const struct foreign_op *op, 
 	figures->raw_ns += duration_ns;
 	figures->max_ns = MAX(figures->max_ns, duration_ns);
 	figures->errors += op->is_call && event->call.ret;
+	if (op->is_call && event->call.ret)
+		figures->error_code = event->call.ret;
 	if (op->has_bytes)
 		figures->bytes += event->call.args[0];
 	return histogram_add(&figures->durations, histogram_bucket_of(duration_ns), 1);

@@ -148,6 +148,7 @@ Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_f
 	}
 	o->count = op_figures_count(f);
 	o->errors = f->errors;
+	error_to_message(f->error_code, o);
 	o->total_ns = f->total_ns;
 	o->total_raw_ns = f->raw_ns;
 	o->max_ns = f->max_ns;

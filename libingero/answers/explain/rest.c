@@ -79,10 +79,12 @@ void explain_rest_failures(const Ingero__V1__ExplainReply *reply, struct buf *te
 
 		if (!has_failures(op) || n++ >= FAILURES_MOST)
 			continue;
-		(void)buf_printf(text, "%s%s of %s of %s in %s (pid %u%s%s) failed.", n > 1 ? " " : "",
+		(void)buf_printf(text, "%s%s of %s of %s in %s (pid %u%s%s) failed", n > 1 ? " " : "",
 				 units_count(op->errors).text, units_things(op->count, "call", "calls").text, op->op,
 				 trace_process_name(op->process_name, op->program).text, op->pid,
 				 op->node_told_case ? " on " : "", op->node_told_case ? op->node : "");
+		trace_error_append(op, text);
+		(void)buf_append_text(text, ".");
 	}
 	if (n > FAILURES_MOST)
 		(void)buf_printf(text, " So did calls of %s.",

@@ -467,10 +467,13 @@ static void failures_append(const struct trace_rows *rows, const struct text_sty
 		const Ingero__V1__Operation *op = rows->rows.items[i].op;
 		CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-		if (op->errors && n_failed++ < SENTENCES_MAX)
-			(void)buf_printf(&text, "%s of %s of %s in %s (pid %u) failed.", units_count(op->errors).text,
+		if (op->errors && n_failed++ < SENTENCES_MAX) {
+			(void)buf_printf(&text, "%s of %s of %s in %s (pid %u) failed", units_count(op->errors).text,
 					 units_things(op->count, "call", "calls").text, op->op,
 					 trace_process_name(op->process_name, op->program).text, op->pid);
+			trace_error_append(op, &text);
+			(void)buf_append_text(&text, ".");
+		}
 		if (op->abandoned && n_abandoned++ < SENTENCES_MAX)
 			(void)buf_printf(&text, "%s%s of %s in %s (pid %u) never returned: exit, kill, exec or a jump.",
 					 text.n ? " " : "", units_things(op->abandoned, "call", "calls").text, op->op,

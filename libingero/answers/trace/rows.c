@@ -2,6 +2,7 @@
 #include "libingero/answers/trace/rows.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/op_name.h"
@@ -48,6 +49,15 @@ struct process_name trace_process_name_short(const char *name, const Ingero__V1_
 	struct process_named named = named_of(name, program);
 
 	return process_name_short(&named);
+}
+
+void trace_error_append(const Ingero__V1__Operation *op, struct buf *out)
+{
+	if (op->error_code_told_case != INGERO__V1__OPERATION__ERROR_CODE_TOLD_ERROR_CODE)
+		return;
+	(void)buf_printf(out, "%s with %" PRId32, op->errors > 1 ? ", at least one" : "", op->error_code);
+	if (op->error_name_told_case == INGERO__V1__OPERATION__ERROR_NAME_TOLD_ERROR_NAME)
+		(void)buf_printf(out, " %s", op->error_name);
 }
 
 struct trace_label trace_process_label(const char *name, const Ingero__V1__Program *program, uint32_t pid,

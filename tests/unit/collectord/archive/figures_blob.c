@@ -47,6 +47,7 @@ static void fill_random(struct stored_figures *f, uint64_t *seed)
 	sum->max_ns = made_random_width(seed);
 	sum->bytes = made_random_width(seed);
 	sum->errors = made_random_width(seed);
+	sum->error_code = (int32_t)made_random(seed);
 	sum->abandoned = made_random_width(seed);
 	sum->untimed = made_random_width(seed);
 	for (int i = 0; i < BLAME_COUNT; i++)
@@ -209,7 +210,8 @@ static bool is_same(const struct stored_figures *a, const struct stored_figures 
 	return a->process == b->process && a->op == b->op && a->measured == b->measured && x->total_ns == y->total_ns &&
 	       x->raw_ns == y->raw_ns && x->max_ns == y->max_ns && x->bytes == y->bytes &&
 	       memcmp(x->blame_ns, y->blame_ns, sizeof(x->blame_ns)) == 0 && x->errors == y->errors &&
-	       x->abandoned == y->abandoned && x->untimed == y->untimed && x->durations.sum == y->durations.sum;
+	       x->error_code == y->error_code && x->abandoned == y->abandoned && x->untimed == y->untimed &&
+	       x->durations.sum == y->durations.sum;
 }
 
 static bool is_same_wait(const struct stored_wait *a, const struct stored_wait *b)

@@ -198,15 +198,20 @@ static void failures(void)
 	static const struct {
 		const char *source, *op;
 		uint64_t count, errors;
+		int32_t code;
+		const char *name;
 	} rows[] = {
-		{ "cuda", "cudaMalloc", 752, 15 },    { "host", "process_exit", 3, 3 },
-		{ "cuda", "cudaEventQuery", 90, 80 }, { "cuda", "cudaFree", 750, 15 },
-		{ "cuda", "cudaMemcpy", 10, 0 },      { "driver", "cuMemAlloc", 1, 1 },
+		{ "cuda", "cudaMalloc", 752, 15, 2, "cudaErrorMemoryAllocation" },
+		{ "host", "process_exit", 3, 3, 0, NULL },
+		{ "cuda", "cudaEventQuery", 90, 80, 0, NULL },
+		{ "cuda", "cudaFree", 750, 15, 0, NULL },
+		{ "cuda", "cudaMemcpy", 10, 0, 0, NULL },
+		{ "driver", "cuMemAlloc", 1, 1, 12345, NULL },
 	};
 	static const char said[] =
-		"\n▲ 15 of 752 calls of cudaMalloc in python3 (pid 4711) failed. 15 of 750 calls of\n"
-		"  cudaFree in python3 (pid 4711) failed. 1 of 1 call of cuMemAlloc in python3\n"
-		"  (pid 4711) failed.\n";
+		"\n▲ 15 of 752 calls of cudaMalloc in python3 (pid 4711) failed, at least one with\n"
+		"  2 cudaErrorMemoryAllocation. 15 of 750 calls of cudaFree in python3 (pid 4711)\n"
+		"  failed. 1 of 1 call of cuMemAlloc in python3 (pid 4711) failed with 12345.\n";
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		ops[i] = (Ingero__V1__Operation)INGERO__V1__OPERATION__INIT;
@@ -216,6 +221,10 @@ static void failures(void)
 		ops[i].op = figures_text(rows[i].op);
 		ops[i].count = rows[i].count;
 		ops[i].errors = rows[i].errors;
+		ops[i].error_code_told_case = rows[i].code ? INGERO__V1__OPERATION__ERROR_CODE_TOLD_ERROR_CODE : 0;
+		ops[i].error_code = rows[i].code;
+		ops[i].error_name_told_case = rows[i].name ? INGERO__V1__OPERATION__ERROR_NAME_TOLD_ERROR_NAME : 0;
+		ops[i].error_name = rows[i].name ? figures_text(rows[i].name) : ops[i].error_name;
 		list[i] = &ops[i];
 	}
 	(void)reply_calm(&reply);
