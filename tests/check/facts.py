@@ -39,16 +39,18 @@ def message(files_tree, name, words):
 
 def missing(files_tree):
     resources = RESOURCE.findall(files_tree.text("bpf/resources.def"))
-    known = json.loads(files_tree.text(SCHEMA))["$defs"]["resource"]["properties"]["kind"]["enum"]
+    definitions = json.loads(files_tree.text(SCHEMA))["$defs"]
+    known = definitions["resource"]["properties"]["kind"]["enum"]
     if known != resources:
         yield f"bpf/resources.def: its kinds are {resources}, those of {SCHEMA} are {known}"
     pages = "".join(files_tree.text(name) for name in files_tree.files("docs/detectors/*.md"))
     lists = {"docs/sql.md": SQL_KINDS.search(files_tree.text("docs/sql.md"))[0],
              "proto/ingero/v1/account.proto": message(files_tree, "proto/ingero/v1/account.proto", "Resource"),
              "proto/ingero/v1/finding.proto": message(files_tree, "proto/ingero/v1/finding.proto", "Cause"),
+             SCHEMA: definitions["cause"]["properties"]["kind"]["description"],
              "docs/detectors": " ".join(re.findall(r"`(\w+)`", pages))}
     causes = CAUSE.findall(files_tree.text("collectord/detect/cause.c"))
-    for kinds, places in ((resources, ("docs/sql.md", "proto/ingero/v1/account.proto")), (causes, ("proto/ingero/v1/finding.proto", "docs/detectors"))):
+    for kinds, places in ((resources, ("docs/sql.md", "proto/ingero/v1/account.proto")), (causes, ("proto/ingero/v1/finding.proto", SCHEMA, "docs/detectors"))):
         for place in places:
             for kind in kinds:
                 if not re.search(rf"\b{kind}\b", lists[place]):
@@ -86,9 +88,9 @@ def rewrite(files_tree):
         file.write(json.dumps(schema, indent=1, ensure_ascii=False) + "\n")
 
 
-def sample(words="waiting", field="lock", proto="lock", lost="depth", resource="pipe", listed="pipe", cause="disk"):
+def sample(words="waiting", field="lock", proto="lock", lost="depth", resource="pipe", listed="pipe", cause="disk", told="disk, tool"):
     schema = {"$defs": {"blame": {"properties": {field: {"description": words}}}, "lost": {"properties": {"depth": {"description": "calls"}}},
-                        "resource": {"properties": {"kind": {"enum": ["pipe"]}}}}}
+                        "resource": {"properties": {"kind": {"enum": ["pipe"]}}}, "cause": {"properties": {"kind": {"description": told}}}}}
     return {
         "bpf/resources.def": f'RESOURCE(NONE, "", "")\nRESOURCE(PIPE, "{resource}", "pipe")\n',
         "collectord/detect/cause.c": f'{{ .kind = "{cause}" }}\n',
@@ -114,6 +116,7 @@ tree.run(check, [
     ("a resource that is in no list", sample(resource="peer"), "its kinds are ['peer']"),
     ("a resource that SQL does not name", sample(listed="pipes"), "docs/sql.md: its list of kinds lacks pipe"),
     ("a cause that the message does not name", sample(cause="lock"), "finding.proto: its list of kinds lacks lock"),
+    ("a cause that the schema does not name", sample(told="tool"), "schema.json: its list of kinds lacks disk"),
     ("a cause without a page", sample(cause="tool"), "docs/detectors: its list of kinds lacks tool"),
     ("all in order", sample(), None),
 ])
