@@ -9,6 +9,20 @@ const char *culprit_hidden(bool is_same_user)
 	return is_same_user ? "another process" : "another user's process";
 }
 
+struct culprit_name culprit_hidden_several(size_t n, bool is_same_user, const char *user)
+{
+	struct culprit_name name;
+
+	if (n < 2)
+		name = culprit_name(&(struct culprit_of){ .is_same_user = is_same_user, .user = user });
+	else if (user)
+		(void)snprintf(name.text, sizeof(name.text), "%zu processes (%.40s)", n, user);
+	else
+		(void)snprintf(name.text, sizeof(name.text),
+			       is_same_user ? "%zu other processes" : "%zu processes of other users", n);
+	return name;
+}
+
 struct culprit_name culprit_name(const struct culprit_of *c)
 {
 	struct culprit_name name;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct culprit_name {
@@ -20,5 +21,11 @@ struct culprit_of {
 
 /** culprit_name() - "logrotate (pid 6603, root)", "its own thread 4715", "its own other threads", "another process" */
 struct culprit_name culprit_name(const struct culprit_of *culprit);
+/**
+ * culprit_hidden_several() - name of processes that the reader may not know: "3 processes (root)", "another process"
+ * @n: number of processes
+ * @is_same_user: they belong to the victim's or the reader's own user. @user: their owner's name; NULL: left out
+ */
+struct culprit_name culprit_hidden_several(size_t n, bool is_same_user, const char *user);
 /** culprit_hidden() - name of a process that the reader may not know: "another user's process" */
 const char *culprit_hidden(bool is_same_user);

@@ -317,6 +317,24 @@ static void culprit_append(uint32_t pid, uint32_t tid, uint32_t uid, const char 
 	(void)buf_printf(out, " %s", culprit_name(&culprit).text);
 }
 
+/* Number of processes that the reader may not know among the others before index @end: the user's own, or not. */
+static size_t hidden_count(const Ingero__V1__Finding *m, bool is_same_user, size_t end)
+{
+	const Ingero__V1__Cause *cause = m->cause;
+	size_t n = !cause->pid && (cause->uid == m->uid) == is_same_user;
+
+	for (size_t i = 0; i < end; i++)
+		n += !cause->others[i]->pid && (cause->others[i]->uid == m->uid) == is_same_user;
+	return n;
+}
+
+static void hidden_append(const Ingero__V1__Finding *m, bool is_same_user, struct buf *out)
+{
+	size_t n = hidden_count(m, is_same_user, m->cause->n_others);
+
+	(void)buf_printf(out, " %s", culprit_hidden_several(n, is_same_user, NULL).text);
+}
+
 void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)
 {
 	const Ingero__V1__Cause *cause = m->cause;
@@ -327,10 +345,21 @@ void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)
 	(void)buf_printf(out, ": %s", cause->words);
 	if (!cause->processes)
 		return;
-	culprit_append(cause->pid, cause->tid, cause->uid, cause->comm, m, out);
+	if (cause->pid)
+		culprit_append(cause->pid, cause->tid, cause->uid, cause->comm, m, out);
+	else
+		hidden_append(m, cause->uid == m->uid, out);
 	for (size_t i = 0; i < cause->n_others; i++) {
+		const Ingero__V1__Culprit *other = cause->others[i];
+		bool is_same_user = other->uid == m->uid;
+
+		if (!other->pid && hidden_count(m, is_same_user, i))
+			continue; /* told with the first */
 		(void)buf_append_text(out, ",");
-		culprit_append(cause->others[i]->pid, 0, cause->others[i]->uid, cause->others[i]->comm, m, out);
+		if (other->pid)
+			culprit_append(other->pid, 0, other->uid, other->comm, m, out);
+		else
+			hidden_append(m, is_same_user, out);
 	}
 	if (cause->n_others && cause->processes > 1 + cause->n_others)
 		(void)buf_printf(out, " and %zu more", cause->processes - 1 - cause->n_others);

@@ -29,6 +29,33 @@ static void share_append(double share, bool has_shares, struct buf *text)
 		(void)buf_printf(text, "%s ", units_ratio(share, UNITS_TIGHT).text);
 }
 
+/* The processes of a user whom the reader may not know: they have one name, and one share. */
+struct hidden {
+	size_t n;
+	double share;
+	size_t first; /* index of the first: 0 is the cause, others follow */
+};
+
+static struct hidden hidden_of(const Ingero__V1__Cause *cause, uint32_t uid)
+{
+	struct hidden hidden = { .n = 0 };
+
+	for (size_t i = 0; i < cause->n_others + 1; i++) {
+		const Ingero__V1__Culprit *other = i ? cause->others[i - 1] : NULL;
+
+		if ((other ? other->pid : cause->pid) || (other ? other->uid : cause->uid) != uid)
+			continue;
+		hidden.first = hidden.n++ ? hidden.first : i;
+		hidden.share += other ? other->share : cause->share;
+	}
+	return hidden;
+}
+
+static double first_share(const Ingero__V1__Cause *cause)
+{
+	return cause->pid ? cause->share : hidden_of(cause, cause->uid).share;
+}
+
 static void culprits_append(const Ingero__V1__Finding *f, bool has_shares, bool has_chain, struct buf *text)
 {
 	const Ingero__V1__Cause *cause = f->cause;
@@ -36,7 +63,9 @@ static void culprits_append(const Ingero__V1__Finding *f, bool has_shares, bool 
 
 	if (!cause->processes)
 		return;
-	(void)buf_printf(text, " %s", trace_culprit(cause->pid, cause->tid, f->pid, cause->comm, cause->uid).text);
+	(void)buf_printf(text, " %s",
+			 cause->pid ? trace_culprit(cause->pid, cause->tid, f->pid, cause->comm, cause->uid).text
+				    : trace_hidden(hidden_of(cause, cause->uid).n, cause->uid).text);
 	chain = chain_text(cause->chain, cause->n_chain, f->pid);
 	if (has_chain)
 		chain_append(&chain,
@@ -45,10 +74,17 @@ static void culprits_append(const Ingero__V1__Finding *f, bool has_shares, bool 
 			     " ← ", text);
 	for (size_t i = 0; i < cause->n_others; i++) {
 		const Ingero__V1__Culprit *other = cause->others[i];
+		struct hidden hidden = { .n = 0 };
 
+		if (!other->pid)
+			hidden = hidden_of(cause, other->uid);
+		if (hidden.n && hidden.first != i + 1)
+			continue;
 		(void)buf_append_text(text, ", ");
-		share_append(other->share, has_shares, text);
-		(void)buf_append_text(text, trace_culprit(other->pid, 0, f->pid, other->comm, other->uid).text);
+		share_append(hidden.n ? hidden.share : other->share, has_shares, text);
+		(void)buf_append_text(text,
+				      hidden.n ? trace_hidden(hidden.n, other->uid).text
+					       : trace_culprit(other->pid, 0, f->pid, other->comm, other->uid).text);
 	}
 	if (cause->n_others && cause->processes > 1 + cause->n_others)
 		(void)buf_printf(text, " and %zu more", cause->processes - 1 - cause->n_others);
@@ -60,7 +96,7 @@ static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct b
 
 	if (!cause || !*cause->words)
 		return;
-	share_append(cause->share, has_shares, text);
+	share_append(first_share(cause), has_shares, text);
 	(void)buf_append_text(text, cause->words);
 	culprits_append(f, has_shares, /* has_chain= */ true, text);
 }

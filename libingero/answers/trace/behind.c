@@ -62,6 +62,13 @@ struct culprit_name trace_culprit(uint32_t pid, uint32_t tid, uint32_t victim_pi
 						  .user = user.text });
 }
 
+struct culprit_name trace_hidden(size_t n, uint32_t uid)
+{
+	struct user_name user = user_name(uid);
+
+	return culprit_hidden_several(n, uid == getuid(), user.text);
+}
+
 struct culprit_name trace_who(const Ingero__V1__Behind *behind)
 {
 	return trace_culprit(behind->pid, 0, behind->victim_pid, behind->comm, behind->uid);

@@ -29,8 +29,25 @@ static const struct {
 	  "sixteen letters! and (pid 4294967295, a-user-name-of-more-than-forty-letters-i)" },
 };
 
+static const struct {
+	const char *name;
+	size_t n;
+	bool is_same_user;
+	const char *user;
+	const char *want;
+} hidden[] = {
+	{ "several hidden", 3, false, "bob", "3 processes (bob)" },
+	{ "several hidden, no owner told", 3, false, NULL, "3 processes of other users" },
+	{ "several hidden, of the same user", 2, true, NULL, "2 other processes" },
+	{ "one hidden", 1, false, "bob", "another user's process (bob)" },
+};
+
 int main(void)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
+		CHECK_STR_EQ(hidden[i].name,
+			     culprit_hidden_several(hidden[i].n, hidden[i].is_same_user, hidden[i].user).text,
+			     hidden[i].want);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		CHECK_STR_EQ(cases[i].name, culprit_name(&cases[i].culprit).text, cases[i].want);
 	return check_result();

@@ -218,6 +218,39 @@ static void check_hidden(void)
 	}
 }
 
+/* Processes that the reader may not know have one name for all of them. */
+static void check_several_hidden(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t pid, processes;
+		const char *want;
+	} cases[] = {
+		{ "all hidden", 0, 4, "cpu_contention: behind 3 processes of other users and 1 more" },
+		{ "others hidden", 6603, 3, "cpu_contention: behind logrotate (pid 6603), 2 processes of other users" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		Ingero__V1__Finding m = INGERO__V1__FINDING__INIT;
+		Ingero__V1__Cause cause = INGERO__V1__CAUSE__INIT;
+		Ingero__V1__Culprit hidden = INGERO__V1__CULPRIT__INIT, *others[] = { &hidden, &hidden };
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		m.pid = 4711;
+		m.uid = 1000;
+		m.cause = &cause;
+		cause.kind = (char *)(uintptr_t) "cpu_contention";
+		cause.comm = (char *)(uintptr_t) "logrotate";
+		cause.pid = cases[i].pid;
+		cause.processes = cases[i].processes;
+		cause.others = others;
+		cause.n_others = ARRAY_SIZE(others);
+		finding_message_words(&cause, m.pid);
+		finding_message_cause(&m, &out);
+		CHECK_STR_EQ(cases[i].name, buf_text(&out), cases[i].want);
+	}
+}
+
 /* The cause of each detector in the words that everybody reads, and those that programs get. */
 static void check_words(void)
 {
@@ -346,6 +379,7 @@ static void check_ids(void)
 int main(void)
 {
 	check_names();
+	check_several_hidden();
 	check_words();
 	check_all();
 	check_hidden();

@@ -120,6 +120,15 @@ static void several(void)
 	reply_other(&reply, 0, 4294900000u, "", 0.2);
 }
 
+/* The largest and another one are the same user's, whom the reader may not know. */
+static void several_unnamed(void)
+{
+	several();
+	reply.cause[0].pid = 0;
+	reply.cause[0].comm = figures_text("");
+	reply.cause[0].uid = 4294900000u;
+}
+
 /* One had most of it, and the reader may not know which: how many others there were makes it no group. */
 static void unnamed_of_more(void)
 {
@@ -500,6 +509,20 @@ static const struct {
 	  "                    40 % behind ffmpeg (pid 10, root), 30 % its own other\n"
 	  "                    threads, 20 % another user's process (uid 4294900000) and 1\n"
 	  "                    more\n"
+	  "             40.0s  device   ▇▇▇▇▇▇▇▇▇▇\n"
+	  "              3.0s  cpu      ▇\n"
+	  "              3.0s  the rest ▇\n"
+	  "  proof    measured on every call, nothing lost · more: ingero explain 012345\n"
+	  "\n"
+	  "every call counted · nothing lost\n" },
+	{ "behind several of a user whose processes are not named", several_unnamed, &usual,
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 MEDIUM\n"
+	  "\n"
+	  "1 MEDIUM  cudaMemcpy waited for the CPU                     14:02:51 to 14:03:20\n"
+	  "  who      python (pid 4711, root)\n"
+	  "  where      10.0s  runnable ▇▇▇\n"
+	  "                    60 % behind 2 processes (uid 4294900000), 30 % its own other\n"
+	  "                    threads and 1 more\n"
 	  "             40.0s  device   ▇▇▇▇▇▇▇▇▇▇\n"
 	  "              3.0s  cpu      ▇\n"
 	  "              3.0s  the rest ▇\n"
