@@ -33,6 +33,8 @@ struct culprit_name culprit_name(const struct culprit_of *c)
 		(void)snprintf(name.text, sizeof(name.text), "%s", culprit_hidden(c->is_same_user));
 	else if (c->pid == c->victim_pid && c->tid)
 		(void)snprintf(name.text, sizeof(name.text), "its own thread %" PRIu32, c->tid);
+	else if (c->pid == c->victim_pid && c->comm[0])
+		(void)snprintf(name.text, sizeof(name.text), "its own other threads (such as %.20s)", c->comm);
 	else if (c->pid == c->victim_pid)
 		(void)snprintf(name.text, sizeof(name.text), "its own other threads");
 	else

@@ -14,7 +14,7 @@ struct culprit_of {
 	uint32_t pid; /* 0: the reader may not know the process */
 	uint32_t tid; /* its thread; 0: several, or not known */
 	uint32_t victim_pid;
-	const char *comm;
+	const char *comm;  /* of the victim's own threads: the name of one; "": it says nothing */
 	bool is_same_user; /* of a process that the reader may not know: it belongs to the same user */
 	const char *user;  /* its owner's name; NULL: the text leaves it out */
 };

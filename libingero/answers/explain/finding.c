@@ -56,6 +56,15 @@ static double first_share(const Ingero__V1__Cause *cause)
 	return cause->pid ? cause->share : hidden_of(cause, cause->uid).share;
 }
 
+/* The name of an own thread that is that of the process says nothing. */
+static struct culprit_name culprit_of_finding(const Ingero__V1__Finding *f, uint32_t pid, uint32_t tid,
+					      const char *comm, uint32_t uid)
+{
+	bool is_named = pid != f->pid || strcmp(comm, f->process_name) != 0;
+
+	return trace_culprit(pid, tid, f->pid, is_named ? comm : "", uid);
+}
+
 static void culprits_append(const Ingero__V1__Finding *f, bool has_shares, bool has_chain, struct buf *text)
 {
 	const Ingero__V1__Cause *cause = f->cause;
@@ -64,7 +73,7 @@ static void culprits_append(const Ingero__V1__Finding *f, bool has_shares, bool 
 	if (!cause->processes)
 		return;
 	(void)buf_printf(text, " %s",
-			 cause->pid ? trace_culprit(cause->pid, cause->tid, f->pid, cause->comm, cause->uid).text
+			 cause->pid ? culprit_of_finding(f, cause->pid, cause->tid, cause->comm, cause->uid).text
 				    : trace_hidden(hidden_of(cause, cause->uid).n, cause->uid).text);
 	chain = chain_text(cause->chain, cause->n_chain, f->pid);
 	if (has_chain)
@@ -84,7 +93,7 @@ static void culprits_append(const Ingero__V1__Finding *f, bool has_shares, bool 
 		share_append(hidden.n ? hidden.share : other->share, has_shares, text);
 		(void)buf_append_text(text,
 				      hidden.n ? trace_hidden(hidden.n, other->uid).text
-					       : trace_culprit(other->pid, 0, f->pid, other->comm, other->uid).text);
+					       : culprit_of_finding(f, other->pid, 0, other->comm, other->uid).text);
 	}
 	if (cause->n_others && cause->processes > 1 + cause->n_others)
 		(void)buf_printf(text, " and %zu more", cause->processes - 1 - cause->n_others);

@@ -71,5 +71,6 @@ struct culprit_name trace_hidden(size_t n, uint32_t uid)
 
 struct culprit_name trace_who(const Ingero__V1__Behind *behind)
 {
-	return trace_culprit(behind->pid, 0, behind->victim_pid, behind->comm, behind->uid);
+	return trace_culprit(behind->pid, 0, behind->victim_pid, behind->pid == behind->victim_pid ? "" : behind->comm,
+			     behind->uid);
 }

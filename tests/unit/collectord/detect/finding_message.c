@@ -251,6 +251,26 @@ static void check_several_hidden(void)
 	}
 }
 
+/* Of several threads of the process itself one is named, if its name says more than that of the process. */
+static void check_own(void)
+{
+	Ingero__V1__Finding m = INGERO__V1__FINDING__INIT;
+	Ingero__V1__Cause cause = INGERO__V1__CAUSE__INIT;
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	m.pid = 4711;
+	m.process_name = (char *)(uintptr_t) "python";
+	m.cause = &cause;
+	cause.kind = (char *)(uintptr_t) "cpu_contention";
+	cause.comm = (char *)(uintptr_t) "pt_autograd_0";
+	cause.pid = 4711;
+	cause.processes = 1;
+	finding_message_words(&cause, m.pid);
+	finding_message_cause(&m, &out);
+	CHECK_STR_EQ("a thread's name", buf_text(&out),
+		     "cpu_contention: behind its own other threads (such as pt_autograd_0)");
+}
+
 /* The cause of each detector in the words that everybody reads, and those that programs get. */
 static void check_words(void)
 {
@@ -315,6 +335,7 @@ static void check_words(void)
 
 		m.pid = 4711;
 		m.uid = 1000;
+		m.process_name = (char *)(uintptr_t) "logrotate";
 		m.cause = &cause;
 		resource.kind = (char *)(uintptr_t)cases[i].resource;
 		cause.resource = cases[i].resource ? &resource : NULL;
@@ -380,6 +401,7 @@ int main(void)
 {
 	check_names();
 	check_several_hidden();
+	check_own();
 	check_words();
 	check_all();
 	check_hidden();
