@@ -6,6 +6,7 @@
 
 #include "base/layer.h"
 #include "libingero/answers/account/text.h"
+#include "libingero/answers/cost.h"
 #include "libingero/answers/host.h"
 #include "libingero/answers/libraries.h"
 #include "libingero/answers/trace/behind.h"
@@ -26,7 +27,7 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 			  const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Summary *figures = screen->figures;
-	char who[128] = "", cost[48] = "", elapsed[32] = "", span[32] = "";
+	char who[128] = "", cost[96] = "", elapsed[32] = "", span[32] = "";
 	const char *demo = screen->setting->demo;
 	const char *parts[] = { "ingero",
 				demo ? "demo" : screen->host,
@@ -54,7 +55,7 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 		(void)snprintf(span, sizeof(span), "last %.0f s",
 			       (double)screen->recent->window_ns / (double)NSEC_PER_SEC);
 	if (figures && figures->cost && !demo)
-		(void)snprintf(cost, sizeof(cost), "cost %s", units_ratio(figures->cost->probe_ratio, 0).text);
+		(void)snprintf(cost, sizeof(cost), "cost %s", cost_share(figures->cost).text);
 	text_parts(out, style, TEXT_BOLD, "  ", parts, ARRAY_SIZE(parts));
 }
 

@@ -349,16 +349,12 @@ const struct process_figures *figures_find_slot(const struct figures *f, uint32_
 
 static void forgotten_add(struct figures_forgotten *sums, const struct process_figures *p)
 {
-	uint64_t calls = 0;
-
 	for (size_t i = 0; i < p->ops.used.n; i++) {
 		const struct op_figures *op = &p->ops.used.items[i]->figures;
 
-		calls += op_figures_count(op);
+		sums->calls += op_figures_count(op);
 		sums->removed_ns += op->raw_ns - op->total_ns;
 	}
-	sums->calls += calls;
-	sums->busiest_calls = MAX(sums->busiest_calls, calls);
 }
 
 struct figures_forgotten figures_forgotten(const struct figures *f)

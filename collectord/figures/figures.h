@@ -45,6 +45,7 @@ struct process_figures {
 	 * with most calls, for 128 processes, those of each user that ended last; none for others.
 	 */
 	ARRAY(struct account) accounts;
+	uint64_t n_outer;		  /* calls at depth 0 of all threads, as in the last reading of accounts */
 	ARRAY(struct account_wait) waits; /* threads as in `accounts`; longest first */
 	struct wait_sites *wait_sites;	  /* where its threads waited; NULL: not known */
 	struct figures_taken *taken;	  /* NULL: no tick yet, or no further tick */
@@ -168,7 +169,6 @@ size_t figures_forget_gone(struct figures *figures, uint64_t before_ns, size_t m
 /* Sums of all processes that were forgotten. */
 struct figures_forgotten {
 	uint64_t calls;
-	uint64_t busiest_calls; /* most calls of one process */
-	uint64_t removed_ns;	/* the tracer's share that was subtracted from durations */
+	uint64_t removed_ns; /* the tracer's share that was subtracted from durations */
 };
 struct figures_forgotten figures_forgotten(const struct figures *figures);

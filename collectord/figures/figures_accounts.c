@@ -8,6 +8,7 @@
 
 #include "bpf/stack_record.h"
 #include "figures/account_book.h"
+#include "figures/account_cpu.h"
 #include "figures/wait_book.h"
 #include "figures/wait_sites.h"
 #include "files/file_table.h"
@@ -156,6 +157,7 @@ static int accounts_show(struct process_figures *p)
 	p->accounts.items = list.items;
 	p->accounts.n = list.n;
 	p->accounts.room = list.room;
+	p->n_outer = account_calls(list.items, list.n);
 	return 0;
 }
 

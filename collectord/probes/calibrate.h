@@ -42,8 +42,13 @@ void calibrate_run_untraced(void);
  */
 int calibrate_run_traced(const struct figure_cell *(*cell_of)(unsigned int op, void *data), void *data,
 			 struct calibrate_shares *ret_shares, struct probe_cost *ret_cost);
-/** calibrate_added_ns() - what tracing adds to one call with that head, nanoseconds; 0 before calibrate_run_traced() */
+/**
+ * calibrate_added_ns() - what tracing adds at least to one call with that head: caches hold all that a call needs.
+ * Nanoseconds; 0 before calibrate_run_traced()
+ */
 uint64_t calibrate_added_ns(enum call_head head);
+/** calibrate_added_most_ns() - what it adds at most: the program evicts everything between its calls */
+uint64_t calibrate_added_most_ns(enum call_head head);
 /**
  * calibrate_run_bystander() - measure calls with probes in a process that is not traced. Return: nanoseconds added to a
  * call

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "libingero/answers/cost.h"
 #include "libingero/answers/libraries.h"
 #include "libingero/answers/lost.h"
 #include "libingero/render/units.h"
@@ -84,10 +85,10 @@ static void status_cost_append(const Ingero__V1__Cost *cost, const struct text_s
 	if (!cost)
 		return;
 	(void)buf_printf(
-		&text, "%s of the busiest traced process's time, %s a call; daemon: %s of CPU time, %s, kernel side %s",
-		units_ratio(cost->probe_ratio, 0).text, units_ns(cost->per_call_ns, 0).text,
-		units_ns(cost->daemon_cpu_ns, 0).text, units_bytes(cost->daemon_rss_bytes).text,
-		units_bytes(cost->kernel_bytes).text);
+		&text,
+		"%s of the CPU time of the most affected thread, %s a call; daemon: %s of CPU time, %s, kernel side %s",
+		cost_share(cost).text, units_ns(cost->per_call_ns, 0).text, units_ns(cost->daemon_cpu_ns, 0).text,
+		units_bytes(cost->daemon_rss_bytes).text, units_bytes(cost->kernel_bytes).text);
 	if (cost->bystander_calls)
 		(void)buf_printf(&text, "; processes that are not traced paid for %s calls, %s",
 				 units_count(cost->bystander_calls).text, units_ns(cost->bystander_ns, 0).text);

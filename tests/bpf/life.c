@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/array.h"
+#include "probes/calibrate.h"
 #include "probes/hooks.h"
 #include "rig.h"
 #include "tests/support/check.h"
@@ -302,6 +303,9 @@ int main(int argc, char **argv)
 			CHECK_STR_EQ(families[i].name, families[i].state, "on");
 	probe_set_cost(rig.set, &cost);
 	/* How they compare is for the bench: a busy machine may say anything. */
+	CHECK("cost of calls that find nothing in the caches",
+	      calibrate_added_most_ns(CALL_HEAD_PLAIN) > calibrate_added_ns(CALL_HEAD_PLAIN) &&
+		      calibrate_added_most_ns(CALL_HEAD_PLAIN) < 10 * calibrate_added_ns(CALL_HEAD_PLAIN));
 	CHECK("cost", cost.per_call_ns > 0 && cost.share_ns > 0 && cost.nested_ns > 0 && cost.bystander_ns > 0);
 	/* Tables of unwinding have 24 MiB of it, the ring of stacks 8. */
 	CHECK_INT_IN("kernel memory", probe_set_kernel_bytes(rig.set), 40 << 20, 64 << 20);

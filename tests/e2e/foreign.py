@@ -46,8 +46,12 @@ def compare(trace, runs):
 def compare_cost(trace):
     """Their driver's functions have no cheap place for a probe: what tracing them took is no less than what was taken out of their durations."""
     inside_ns = sum(row["total_raw_ns"] - row["total_ns"] for row in trace.operations(source="driver"))
-    told_ns = trace.summary["cost"]["probe_ns"]
-    return [] if told_ns >= inside_ns > 0 else [f"tracing took {told_ns} ns, it says, which is less than the {inside_ns} taken out of calls"]
+    cost = trace.summary["cost"]
+    told_ns = cost["probe_ns"]
+    wrong = [] if told_ns >= inside_ns > 0 else [f"tracing took {told_ns} ns, it says, which is less than the {inside_ns} taken out of calls"]
+    if not 0 < cost["low_ratio"] <= cost["probe_ratio"] <= cost["high_ratio"] <= 1:
+        wrong.append(f"no range: {cost}")
+    return wrong
 
 
 def late(programs, directory, back_end):

@@ -398,7 +398,13 @@ static void cost_add(Ingero__V1__Cost *sum, const Ingero__V1__Cost *cost)
 		sum->bystander_ns += cost->bystander_ns;
 	}
 	sum->daemon_cpu_ns += cost->daemon_cpu_ns;
-	sum->probe_ratio = MAX(sum->probe_ratio, cost->probe_ratio);
+	if (cost->probe_ratio >= sum->probe_ratio) { /* the range belongs to it */
+		sum->probe_ratio = cost->probe_ratio;
+		sum->low_ratio_told_case = cost->low_ratio_told_case;
+		sum->low_ratio = cost->low_ratio;
+		sum->high_ratio_told_case = cost->high_ratio_told_case;
+		sum->high_ratio = cost->high_ratio;
+	}
 	sum->per_call_ns = MAX(sum->per_call_ns, cost->per_call_ns);
 	sum->share_ns = MAX(sum->share_ns, cost->share_ns);
 	sum->share_spread_ns = MAX(sum->share_spread_ns, cost->share_spread_ns);

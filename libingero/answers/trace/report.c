@@ -7,6 +7,7 @@
 
 #include "libingero/render/user.h"
 #include "libingero/answers/account/text.h"
+#include "libingero/answers/cost.h"
 #include "libingero/answers/host.h"
 #include "libingero/answers/libraries.h"
 #include "libingero/answers/lost.h"
@@ -210,8 +211,8 @@ static void cost_append(const struct trace_setting *setting, const Ingero__V1__S
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	if (cost) {
-		(void)buf_printf(&text, "tracing took %s of the busiest traced process's time",
-				 units_ratio(cost->probe_ratio, 0).text);
+		(void)buf_printf(&text, "tracing took %s of the CPU time of the most affected thread",
+				 cost_share(cost).text);
 		if (cost->bystander_calls)
 			(void)buf_printf(&text, " · processes not traced paid for %s calls, %s",
 					 units_count(cost->bystander_calls).text, units_ns(cost->bystander_ns, 0).text);

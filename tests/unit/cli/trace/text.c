@@ -500,7 +500,7 @@ static void report_test(void)
 		     "cudaLaunchKernel 412 883 5.7k/s 4.1µs  61µs  97µs  3 %   cpu 93 · runnable 7\n"
 		     "\n"
 		     "every call counted · nothing lost · kept: slow calls and 1 in 64\n"
-		     "tracing took 0.6 % of the busiest traced process's time\n"
+		     "tracing took 0.6 % of the CPU time of the most affected thread\n"
 		     "\n"
 		     "what it means\n"
 		     "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"

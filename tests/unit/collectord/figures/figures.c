@@ -179,7 +179,6 @@ static void incarnations_stay_apart(void)
 	CHECK_INT_EQ("forgets the gone one", figures_forget_gone(w->figures, UINT64_MAX, 0, forget, &told), 1);
 	CHECK_INT_EQ("and says which", told, 1);
 	CHECK_INT_EQ("but not how much it called", figures_forgotten(w->figures).calls, 2);
-	CHECK_INT_EQ("nor how much one did at most", figures_forgotten(w->figures).busiest_calls, 2);
 	CHECK_INT_EQ("not the living", figures_get(w->figures, 0)->process->identity.start_boot_ns, 2);
 }
 

@@ -137,9 +137,9 @@ static void status_test(void)
 		     "           python (pid 4713): fully traced, 1 CUDA library\n"
 		     "           and 4 more\n"
 		     "not shown  1 CUDA process of root is not shown: '--all'\n"
-		     "cost       0 % of the busiest traced process's time, 1.7 µs a call; daemon: 0 ns\n"
-		     "           of CPU time, 0 B, kernel side 0 B; processes that are not traced paid\n"
-		     "           for 3 calls, 0 ns\n"
+		     "cost       0 % of the CPU time of the most affected thread, 1.7 µs a call;\n"
+		     "           daemon: 0 ns of CPU time, 0 B, kernel side 0 B; processes that are\n"
+		     "           not traced paid for 3 calls, 0 ns\n"
 		     "lost       every call counted · nothing lost\n");
 }
 
