@@ -485,8 +485,12 @@ int call_return(struct pt_regs *ctx)
 	/* Calls without a frame (refused at entry) also return here. */
 	if (index == CALL_DEPTH_MAX)
 		return 0;
-	/* The library is being detached, and its call may already be counted as never returned. */
-	if (attach_off[t->frames[index & (CALL_DEPTH_MAX - 1)].attach]) {
+	/*
+	 * The library is being detached, and its call may already be counted as never returned. Or it was detached to
+	 * keep the budget, its call was counted, and then it was attached again.
+	 */
+	if (attach_off[t->frames[index & (CALL_DEPTH_MAX - 1)].attach] == ATTACH_OFF ||
+	    !t->frames[index & (CALL_DEPTH_MAX - 1)].start_ns) {
 		frames_drop(t, index);
 		return 0;
 	}

@@ -20,7 +20,10 @@ VERIFIED_ALONE int frame_clean(struct call_frame *f)
 	return 0;
 }
 
-/* Counts a call that never returns as abandoned, once, whichever program finds out first. */
+/*
+ * Counts a call whose return will not be seen, once, whichever program finds out first: as abandoned, or without a time
+ * if its probes were detached to keep the budget.
+ */
 VERIFIED_ALONE int frame_give_up(struct call_frame *f, __u64 start_ns, __u32 slot)
 {
 	struct figure_cell *cell;
@@ -28,7 +31,9 @@ VERIFIED_ALONE int frame_give_up(struct call_frame *f, __u64 start_ns, __u32 slo
 	if (!f || !start_ns || __sync_val_compare_and_swap(&f->start_ns, start_ns, 0) != start_ns)
 		return 0;
 	cell = cell_of(slot, f->op);
-	if (cell)
+	if (cell && attach_off[f->attach] >= ATTACH_CLOSING)
+		__sync_fetch_and_add(&cell->untimed, 1);
+	else if (cell)
 		__sync_fetch_and_add(&cell->abandoned, 1);
 	return 0;
 }

@@ -35,7 +35,7 @@ int in_flight(struct bpf_iter__task *ctx)
 	struct thread_state *t;
 	struct call_frame *f;
 	__u64 start_ns;
-	__u32 i;
+	__u32 i, state;
 
 	if (!task)
 		return 0;
@@ -59,7 +59,8 @@ int in_flight(struct bpf_iter__task *ctx)
 		start_ns = READ_ONCE(f->start_ns);
 		if (!start_ns)
 			continue;
-		if (attach_off[READ_ONCE(f->attach)]) {
+		state = attach_off[READ_ONCE(f->attach)];
+		if (state == ATTACH_OFF || state == ATTACH_THINNED) {
 			frame_give_up(f, start_ns, t->slot);
 			continue;
 		}

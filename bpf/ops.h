@@ -114,3 +114,11 @@ enum call_head {
 #define COOKIE_ATTACH_NUMBER(c) ((unsigned int)((c) >> 24) & (COOKIE_ATTACH_COUNT - 1))
 #define COOKIE_OP(c) ((unsigned int)((c)&0xffff))
 #define COOKIE_HEAD(c) ((unsigned int)(((c) >> 16) & 0x3))
+
+/* State of one attach, by its number (COOKIE_ATTACH). */
+enum attach_state {
+	ATTACH_ON,
+	ATTACH_OFF,	/* detached: its open calls never return */
+	ATTACH_CLOSING, /* being detached to keep the budget: no call begins, open calls may still return */
+	ATTACH_THINNED, /* detached to keep the budget: its open calls are counted without a time */
+};

@@ -4,6 +4,8 @@
 #include <bpf/bpf.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -256,6 +258,54 @@ void attach_close(struct attach *a)
 			(void)close(a->fds.items[i]);
 	ARRAY_DONE(&a->fds);
 	free(a);
+}
+
+struct attach_closing {
+	pthread_t thread;
+	struct attach *attach;
+	bool is_over; /* atomic */
+};
+
+static void *closing_run(void *data)
+{
+	struct attach_closing *closing = data;
+
+	attach_close(closing->attach);
+	__atomic_store_n(&closing->is_over, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+struct attach_closing *attach_close_aside(struct attach *a)
+{
+	struct attach_closing *closing = a && !a->is_slow ? calloc(1, sizeof(*closing)) : NULL;
+	sigset_t all, before;
+	int r = ENOMEM;
+
+	if (closing) {
+		closing->attach = a;
+		(void)sigfillset(&all);
+		(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+		r = pthread_create(&closing->thread, NULL, closing_run, closing);
+		(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	if (r == 0)
+		return closing;
+	free(closing);
+	attach_close(a);
+	return NULL;
+}
+
+bool attach_closing_is_over(const struct attach_closing *closing)
+{
+	return !closing || __atomic_load_n(&closing->is_over, __ATOMIC_ACQUIRE);
+}
+
+void attach_closing_end(struct attach_closing *closing)
+{
+	if (!closing)
+		return;
+	(void)pthread_join(closing->thread, NULL);
+	free(closing);
 }
 
 void attach_closep(struct attach **a)

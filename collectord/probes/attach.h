@@ -6,12 +6,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "probes/probe_set.h"
 
 struct attach;
+struct attach_closing;
 
 /* Source: enum bpf_attach_type, include/uapi/linux/bpf.h of 6.13 */
 #define ATTACH_TYPE_UPROBE_MULTI 48
@@ -56,3 +58,13 @@ int attach_open(enum probe_back_end back_end, const struct attach_programs *prog
  */
 void attach_close(struct attach *attach);
 void attach_closep(struct attach **attach);
+
+/**
+ * attach_close_aside() - detach and release in a thread; the last trap comes after 8 ms (session) or 40 ms (multi)
+ * Return: to be passed to attach_closing_end(); NULL: no thread could be started, and it was closed here
+ */
+struct attach_closing *attach_close_aside(struct attach *attach);
+/** attach_closing_is_over() - whether it is detached, so that attach_closing_end() does not block. NULL: yes */
+bool attach_closing_is_over(const struct attach_closing *closing);
+/** attach_closing_end() - wait until it is detached; NULL is allowed */
+void attach_closing_end(struct attach_closing *closing);

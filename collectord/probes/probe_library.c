@@ -14,14 +14,16 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "probes/probe_parts.h"
 #include "probes/probe_set_state.h"
 
 struct probe_library {
-	struct attach *attach;
-	struct attach *ends; /* ends of garbage collections, if these have sites of their own; else NULL */
-	unsigned int number; /* number of the attach, in its cookies */
-	uint32_t watch;	     /* number among those where code objects are freed; 0: it is none of these */
-	size_t *n_family;    /* counter of the set that includes this library */
+	struct attach *attach;	   /* NULL: it has call probes */
+	struct probe_parts *calls; /* NULL: it has probes of another kind */
+	struct attach *ends;	   /* ends of garbage collections, if these have sites of their own; else NULL */
+	unsigned int number;	   /* number of the attach, in its cookies */
+	uint32_t watch;		   /* number among those where code objects are freed; 0: it is none of these */
+	size_t *n_family;	   /* counter of the set that includes this library */
 };
 
 static struct attach_programs call_programs(const struct probe_set *set)
@@ -71,11 +73,11 @@ static int library_new(struct attach **attach, size_t *n_family, unsigned int nu
 	return 0;
 }
 
-static unsigned int attach_number_take(struct probe_set *set)
+unsigned int probe_set_number_take(struct probe_set *set)
 {
-	unsigned int number = ++set->last_number % COOKIE_ATTACH_COUNT;
+	unsigned int number = attach_number_take(&set->numbers);
 
-	set->bpf->bss->attach_off[number] = 0;
+	set->bpf->bss->attach_off[number] = ATTACH_ON;
 	return number;
 }
 
@@ -94,25 +96,35 @@ static struct probe_site *sites_number(const struct probe_site *sites, size_t n_
 int probe_set_attach_library(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			     struct probe_library **ret_library)
 {
-	CLEANUP(attach_closep) struct attach *attach = NULL;
-	unsigned int number = attach_number_take(set);
-	CLEANUP(freep) struct probe_site *numbered = sites_number(sites, n_sites, number);
+	struct probe_parts *parts = NULL;
+	struct attach *none = NULL;
 	int r;
 
-	if (!numbered)
-		return -ENOMEM;
 	/* Hooks first, so that no wait inside a call is missed. */
 	set->n_libraries++;
 	r = hooks_update(set);
 	if (r == 0)
-		r = probe_set_call_attach(set, path_fd, numbered, n_sites, &attach);
+		r = probe_parts_open(set, path_fd, sites, n_sites, set->is_thinned, &parts);
 	if (r == 0)
-		r = library_new(&attach, &set->n_libraries, number, ret_library);
-	if (r < 0) {
-		set->n_libraries--;
-		(void)hooks_update(set);
+		r = library_new(&none, &set->n_libraries, 0, ret_library);
+	if (r == 0) {
+		(*ret_library)->calls = parts;
+		return 0;
 	}
+	probe_parts_close(set, parts);
+	set->n_libraries--;
+	(void)hooks_update(set);
 	return r;
+}
+
+int probe_set_library_thin(struct probe_set *set, struct probe_library *library, uint32_t groups)
+{
+	return probe_parts_set(set, library->calls, groups);
+}
+
+uint32_t probe_set_library_groups(const struct probe_library *library)
+{
+	return probe_parts_attached(library->calls);
 }
 
 /*
@@ -134,10 +146,12 @@ void probe_set_detach_library(struct probe_set *set, struct probe_library *libra
 	/* Before the probe is gone: without it every code object is compared. */
 	if (library->watch)
 		__atomic_store_n(&set->bpf->bss->code_watches[library->watch % CODE_WATCHES], 0, __ATOMIC_SEQ_CST);
-	else if (library->n_family != &set->n_loaders)
+	else if (library->n_family == &set->n_collectors)
 		__atomic_store_n(&set->bpf->bss->attach_off[library->number], 1, __ATOMIC_SEQ_CST);
 	attach_close(library->attach);
 	attach_close(library->ends);
+	probe_parts_close(set, library->calls);
+	attach_number_give(&set->numbers, library->number);
 	if (library->n_family == &set->n_libraries)
 		calls_give_up(set);
 	if (library->n_family == &set->n_collectors)
@@ -180,22 +194,24 @@ int probe_set_attach_collector(struct probe_set *set, int path_fd, const struct 
 	const struct attach_programs begin = { .session_fd = -1,
 					       .entry_fd = begin_fd,
 					       .return_fd = n_ends ? -1 : end_fd };
-	unsigned int number = attach_number_take(set);
+	unsigned int number = probe_set_number_take(set);
 	CLEANUP(freep) struct probe_site *numbered = sites_number(begins, n_begins, number);
 	CLEANUP(freep) struct probe_site *numbered_ends = sites_number(ends, n_ends, number);
 	CLEANUP(attach_closep) struct attach *attach = NULL, *attach_ends = NULL;
 	int r = 0;
 
 	if (!numbered || !numbered_ends)
-		return -ENOMEM;
-	if (n_ends)
+		r = -ENOMEM;
+	if (r == 0 && n_ends)
 		r = attach_open(set->back_end, &end, path_fd, numbered_ends, n_ends, &attach_ends);
 	if (r == 0)
 		r = attach_open(set->back_end, &begin, path_fd, numbered, n_begins, &attach);
 	if (r == 0)
 		r = library_new(&attach, &set->n_collectors, number, ret_library);
-	if (r < 0)
+	if (r < 0) {
+		attach_number_give(&set->numbers, number);
 		return r;
+	}
 	(*ret_library)->ends = TAKE_PTR(attach_ends);
 	set->n_collectors++;
 	set->bpf->bss->collectors++;

@@ -337,6 +337,7 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 		return r;
 	}
 	measures_note(set, &traits);
+	set->is_thinned &= set->back_end != PROBE_BACK_END_PERF;
 	return 0;
 }
 
@@ -374,6 +375,7 @@ int probe_set_open(const struct probe_set_options *options, char *why, size_t wh
 		return -ENOMEM;
 	set->session_fd = -1;
 	set->all_operations = options->all_operations;
+	set->is_thinned = options->is_thinned;
 	set->checks_stacks = options->checks_stacks || INGERO_CHECK_STACKS;
 	(void)libbpf_set_print(print_libbpf);
 	set->n_cpus = libbpf_num_possible_cpus();

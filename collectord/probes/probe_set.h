@@ -40,6 +40,7 @@ struct probe_set_options {
 	enum probe_back_end back_end; /* any value but AUTO is forced, without fallback */
 	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: PROBE_RING_BYTES */
 	bool all_operations;	      /* attach all with perf events, too, instead of the fewest */
+	bool is_thinned;	      /* attach in parts, for probe_set_library_thin(); not with perf events */
 	bool checks_stacks;	      /* for tests: probe_stacks_memo() */
 	bool is_oldest;		      /* for tests: use no feature that Linux 5.15 lacks */
 	bool is_blind;		      /* for tests: act as on a kernel that does not report task switches */
@@ -86,6 +87,19 @@ struct probe_site {
  */
 int probe_set_attach_library(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			     struct probe_library **ret_library);
+/**
+ * probe_set_library_thin() - attach or detach operations of a library so that only some groups are attached
+ * @groups: bits of enum probe_group (governor.h)
+ *
+ * Needs is_thinned, otherwise nothing changes. Detaching is finished in the background, and by a later call; open calls
+ * are then counted without a time.
+ *
+ * Return: 0; -EAGAIN: call again to finish; -ESTALE: the file was written to, its other
+ * operations stay detached; -errno: something could not be attached
+ */
+int probe_set_library_thin(struct probe_set *set, struct probe_library *library, uint32_t groups);
+/** probe_set_library_groups() - groups that are attached now, or of which the library has no operation */
+uint32_t probe_set_library_groups(const struct probe_library *library);
 /**
  * probe_set_attach_collector() - attach to the begin and end of a Python interpreter's garbage collections
  * @ends: n_ends sites; none: attach to the returns of the functions at @begins

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "probes/attach.h"
+#include "probes/attach_number.h"
 #include "bpf/stack_record.h"
 #include "probes/hooks.h"
 #include "probes/probe_set.h"
@@ -37,6 +38,7 @@ struct probe_set {
 	enum probe_back_end back_end;
 	bool checks_stacks;	    /* as in struct probe_set_options */
 	bool all_operations;	    /* attach all operations with every back end */
+	bool is_thinned;	    /* libraries are attached in parts */
 	int session_fd;		    /* lock of session_claim(); -1: not held */
 	struct attach *calibration; /* stays attached, because closing takes longer than measuring */
 	struct bpf_link *in_flight;
@@ -52,8 +54,8 @@ struct probe_set {
 	struct wait_key *wait_keys; /* room for WAITS_MAX, as wait_values */
 	struct wait_value *wait_values;
 	struct unwind_tables unwind;
-	unsigned int last_number; /* number of the last attach */
-	size_t n_libraries;	  /* attached libraries, without loaders */
+	struct attach_numbers numbers;
+	size_t n_libraries; /* attached libraries, without loaders */
 	size_t n_loaders;
 	size_t n_collectors; /* attached Python interpreters */
 	size_t n_watches;    /* of these, those whose freed code objects are seen */
@@ -75,6 +77,9 @@ struct probe_set {
 /** probe_set_call_attach() - attach the call programs, without bookkeeping. Return: 0 or -errno */
 int probe_set_call_attach(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			  struct attach **ret_attach);
+
+/** probe_set_number_take() - number for a new attach, which is on; returned by attach_number_give() */
+unsigned int probe_set_number_take(struct probe_set *set);
 
 /* probe_policy.c */
 
