@@ -28,7 +28,7 @@ static const struct tool_member stats_members[] = {
 	  "p99_ns, "
 	  "max_ns, bytes, and blame_ns: by class, summing to total_raw_ns, which is total_ns with the tracer's share "
 	  "(details): shares are of that sum" },
-	{ "more_operations", "integer", "Number of operations that were not even looked at for this answer" },
+	{ "more_operations", "integer", "Number of operations that this answer did not read" },
 	{ "behind", "array", "Processes that ran while calls waited for a CPU" },
 	{ "system_peak", "object", "The worst of CPU, memory, load and pressure" },
 	{ "window", "object", "The time that the figures cover: calls, processes" },

@@ -78,7 +78,7 @@ static void file_make(const char *path)
 		   " seen_ns) VALUES(1, 0, 60000000000, '', '', '', 1, 1, '', 60000000000)");
 	world_exec(db, "INSERT INTO snapshot(boot, t, cpu_ratio, load_1min, memory_bytes, available_bytes,"
 		       " swap_used_bytes, major_faults) VALUES(1, 5000000000, 0.5, 1, 2, 1, 0, 0)");
-	/* A machine whose clock stood at 1970 when it started; of another start nothing is known but the session. */
+	/* A machine whose clock stood at 1970 at its boot; of another boot only the session is known. */
 	world_boot(db, 2, 0, 7 * SECOND);
 	world_exec(db,
 		   "INSERT INTO session(boot, start_ns, end_ns, version, kernel, back_end, cpus, memory_bytes, node,"

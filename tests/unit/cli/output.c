@@ -24,7 +24,7 @@ static const struct {
 	const char *want;
 } terminals[] = {
 	{ "as wide as the terminal in spaces", "xterm", false, true, "                    \rprogress\r\n" },
-	{ "nobody knows whether it wraps", "dumb", false, true, "\r\nprogress\r\n" },
+	{ "wrapping not known", "dumb", false, true, "\r\nprogress\r\n" },
 	{ "an editor has the screen", "xterm", true, false, "" },
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Advice that its reader can follow: who may do it, to whom it is done, and no CPU that nobody knows to be allowed.
+ * Advice that its reader can follow: permitted for the user, with the right target, on CPUs known to be allowed.
  */
 #include "detect/advice.h"
 

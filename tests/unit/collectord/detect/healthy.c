@@ -97,7 +97,7 @@ static void caches(struct play *p, int second)
 	play_training(p, 0, 0);
 }
 
-/* Two seconds, and gone: what it would have cost later nobody knows. */
+/* A load of two seconds: its later cost is not known. */
 static void short_process(struct play *p, int second)
 {
 	if (second == 0)

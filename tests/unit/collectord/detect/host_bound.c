@@ -189,7 +189,7 @@ static void check_collecting(void)
 	}
 }
 
-/* Where nothing is known of collections, that is said. */
+/* Collections that are not known are reported as such. */
 static void check_not_measured(void)
 {
 	struct play *p = play_new(1);

@@ -111,7 +111,7 @@ static const struct {
 		       .waker_uid = READER,
 		       .waker_comm = "python" } },
 	  .text = "between other 58 pipe(pipe:[77]) by python 4720/4720; between other 2; " },
-	{ .name = "of two writers it is not known who ended it; nor who ended those that nobody is known to have ended",
+	{ .name = "no waker where there are two writers, or where it is not known",
 	  .tid = 11,
 	  .parts = { BETWEEN(OTHER, 60) },
 	  .waits = { { .tid = 11, .class = BLAME_OTHER, .kind = RESOURCE_PIPE, .ns = 30 * MS, .resource = 77 },

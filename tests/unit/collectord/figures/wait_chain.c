@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Chains of wakers from waits written by hand: who ended the wait, what that thread mostly did, and who ended its wait.
+ * Chains of wakers from waits written by hand: the waker, its main activity, and its own waker.
  */
 #include "figures/wait_chain.h"
 

@@ -43,7 +43,7 @@ static void check_places(struct stack *load, struct stack *step)
 		const char *expect, *expect_tick;
 	} cases[] = {
 		{ "the same", { .tid = 7, .class = BLAME_LOCK, .kind = RESOURCE_GIL, .resource = 0x1000 }, STEP, LOAD },
-		{ "whoever ended it",
+		{ "with any waker",
 		  { .tid = 7, .class = BLAME_LOCK, .kind = RESOURCE_GIL, .resource = 0x1000, .waker_tid = 8 },
 		  STEP,
 		  LOAD },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The kernel half's tables for tests of files and mappings: what is put there is gone, and nothing is known. */
+/* The kernel half's tables for tests of files and mappings: entries are dropped, and look-ups find nothing. */
 #pragma once
 
 #include <stddef.h>
