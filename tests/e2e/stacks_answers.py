@@ -221,15 +221,7 @@ CASES = {name[5:]: function for name, function in list(globals().items()) if nam
 
 
 def main(build, case):
-    if os.geteuid() != 0:
-        kept.skip("capture needs root")
-    check = kept.Checks()
-    try:
-        CASES[case](check, build)
-    except ingero.Failed as error:
-        check(f"{case}: it was run", False, error)
-    print(f"{len(check.failed)} failed")
-    return 1 if check.failed else 0
+    return kept.run_case(case, lambda check: CASES[case](check, build))
 
 
 if __name__ == "__main__":

@@ -115,15 +115,7 @@ CASES = {
 
 
 def main(build, name):
-    if os.geteuid() != 0:
-        kept.skip("capture needs root")
-    check = kept.Checks()
-    try:
-        case(check, ingero.Programs(build), name, *CASES[name])
-    except ingero.Failed as error:
-        check(f"{name}: it was run", False, error)
-    print(f"{len(check.failed)} failed")
-    return 1 if check.failed else 0
+    return kept.run_case(name, lambda check: case(check, ingero.Programs(build), name, *CASES[name]))
 
 
 if __name__ == "__main__":

@@ -95,6 +95,19 @@ class Checks:
             self(name, one == other, one, other)
 
 
+def run_case(name, case):
+    """Runs case(check), which captures; a failed program fails the case. Returns the exit status."""
+    if os.geteuid() != 0:
+        skip("capture needs root")
+    check = Checks()
+    try:
+        case(check)
+    except ingero.Failed as error:
+        check(f"{name}: it was run", False, error)
+    print(f"{len(check.failed)} failed")
+    return 1 if check.failed else 0
+
+
 class Kept:
     """A private directory, and Ingero's commands in it."""
 
