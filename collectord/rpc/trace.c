@@ -341,8 +341,10 @@ static void end_set(struct trace *t)
 {
 	if (t->lease && lease_is_over(t->lease))
 		(void)uv_timer_start(&t->duration_timer, duration_fired, 0, 0);
-	else if (t->duration_ms && !uv_is_active((uv_handle_t *)&t->duration_timer))
+	else if (t->duration_ms && !uv_is_active((uv_handle_t *)&t->duration_timer)) {
+		uv_update_time(t->context->loop); /* attaching may have taken long since the loop read the clock */
 		(void)uv_timer_start(&t->duration_timer, duration_fired, t->duration_ms, 0);
+	}
 }
 
 void trace_hub_exit(struct trace_hub *hub)
