@@ -6,6 +6,7 @@
 
 #include "entry.h"
 #include "optable.h"
+#include "thread_header.h"
 
 struct call_end {
 	__u64 raw_ns;
@@ -43,6 +44,7 @@ static __always_inline void record_fill(struct call_record *r, const struct thre
 {
 	__u32 i;
 
+	thread_header_fill(&r->header, t, RECORD_CALL);
 	r->start_ns = f->start_ns;
 	r->duration_ns = end->duration_ns;
 	r->raw_ns = end->raw_ns;
@@ -51,19 +53,10 @@ static __always_inline void record_fill(struct call_record *r, const struct thre
 	if (f->is_dirty)
 		for (i = 0; i < BLAME_COUNT; i++)
 			r->blame_ns[i] = f->blame_ns[i];
-	r->tgid = t->tgid;
-	r->tid = t->tid;
-	r->uid = t->uid;
 	r->ret = end->ret;
-	r->exec_gen = t->exec_gen;
-	r->slot = t->slot;
-	r->type = RECORD_CALL;
 	r->op = f->op;
 	r->reason = end->reason;
 	r->depth = index;
-	r->flags = 0;
-	r->share = 0;
-	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
 }
 
 /* @n_args, @bytes: constants: number of kept arguments, size of the record with room for them */

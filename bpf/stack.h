@@ -13,6 +13,7 @@
 #include "python.h"
 #include "stack_copy.h"
 #include "stack_ring.h"
+#include "thread_header.h"
 #include "unwind.h"
 
 #define STACKS_SEEN 32768
@@ -117,11 +118,7 @@ static __always_inline void stack_begin(struct stack_scratch *s, struct thread_s
 	struct stack_walk *w = &s->walk;
 	__u64 n_most;
 
-	r->tgid = t->tgid;
-	r->tid = t->tid;
-	r->uid = t->uid;
-	r->exec_gen = t->exec_gen;
-	r->slot = t->slot;
+	thread_header_fill(&r->header, t, RECORD_STACK);
 	r->exec_vm = task->mm ? task->mm->exec_vm : 0;
 	w->changes = mappings_changes(task->mm);
 	w->n_filled = 0;
@@ -132,18 +129,14 @@ static __always_inline void stack_begin(struct stack_scratch *s, struct thread_s
 	w->n_most = w->top && n_most < STACK_COPY_MAX ? n_most : STACK_COPY_MAX;
 }
 
-/* The rest of the header, before the record is sent. */
-static __always_inline void stack_fill_header(struct stack_record *r, const struct thread_state *t)
+/* What a comparison of stacks does not need, before the record is sent. */
+static __always_inline void stack_fill_rest(struct stack_record *r, const struct thread_state *t)
 {
 	__u32 tgid = t->tgid;
 	const struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
 
 	r->loader_changes = entry ? entry->loader_changes : 0;
 	r->time_ns = bpf_ktime_get_ns();
-	r->type = RECORD_STACK;
-	r->flags = 0;
-	r->share = 0;
-	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
 	r->n_memory = 0;
 	r->n_traps = 0;
 }
@@ -324,7 +317,7 @@ VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u64 function, __u64 ip
 	s->record.mappings = maps ? maps->all : 0;
 	id = stack_make(s, maps);
 	if (!id) {
-		stack_fill_header(&s->record, t);
+		stack_fill_rest(&s->record, t);
 		id = s->record.native_end == STACK_END_RULE ? stack_once(s, maps) : stack_first(s);
 	}
 	barrier();

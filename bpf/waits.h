@@ -13,6 +13,7 @@
 #include "off.h"
 #include "shares.h"
 #include "stack_record.h"
+#include "thread_header.h"
 
 #define CFS_NO_QUOTA (~0ull) /* kernel/sched/sched.h: RUNTIME_INF */
 #define GROUP_DEPTH_MAX 8
@@ -108,15 +109,7 @@ VERIFIED_ALONE int wait_tell(const struct thread_state *t, const struct wait_key
 		return 0;
 	}
 	r->time_ns = bpf_ktime_get_ns();
-	r->tgid = t->tgid;
-	r->tid = t->tid;
-	r->uid = t->uid;
-	r->exec_gen = t->exec_gen;
-	r->slot = t->slot;
-	r->type = RECORD_WAIT;
-	r->flags = 0;
-	r->share = 0;
-	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
+	thread_header_fill(&r->header, t, RECORD_WAIT);
 	r->stack = stack;
 	r->ns = ns;
 	r->key = *key;
