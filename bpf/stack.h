@@ -17,6 +17,8 @@
 #include "unwind.h"
 
 #define STACKS_SEEN 32768
+#define STACKS_NEAR_SETS 1024 /* a power of two */
+#define STACKS_NEAR_WAYS 8    /* a power of two: a set is what one access brings */
 
 /* Stacks that were sent. One that is evicted is sent again. */
 SHARED struct {
@@ -32,6 +34,11 @@ SHARED struct {
 	__type(key, __u32);
 	__type(value, struct stack_scratch);
 } stack_scratches SEC(".maps");
+
+/* Of some of them stack_near_value(), by the lower bits of their number: found without a look-up in that table. */
+SHARED __u64 stacks_near[STACKS_NEAR_SETS][STACKS_NEAR_WAYS] __attribute__((aligned(64))) = {};
+SHARED __u32 stacks_near_next = 0; /* way that is replaced next */
+SHARED __u32 stacks_forgotten = 0; /* number of stacks that the daemon has removed from those that were sent */
 
 SHARED struct stack_budget stack_copy_budgets[PROCESS_SLOTS] = {}; /* copies, by slot */
 SHARED __u64 stacks_once = 0;					   /* number of stacks with a copy so far */
@@ -179,6 +186,34 @@ static __always_inline __u64 stack_number(const struct stack_scratch *s)
 	return id ? id : 1;
 }
 
+/* Another value for each stack, and after each that was forgotten. */
+static __always_inline __u64 stack_near_value(__u64 id)
+{
+	return unwind_hash(id, READ_ONCE(stacks_forgotten));
+}
+
+/* Whether a stack is known to have been sent, without a look-up. */
+static __always_inline bool stack_is_near(__u64 id)
+{
+	__u64 value = stack_near_value(id);
+	const __u64 *set = stacks_near[id & (STACKS_NEAR_SETS - 1)];
+	__u32 i;
+
+	_Pragma("clang loop unroll(full)") for (i = 0; i < STACKS_NEAR_WAYS; i++)
+	{
+		if (READ_ONCE(set[i]) == value)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline void stack_note_near(__u64 id)
+{
+	__u64 *set = stacks_near[id & (STACKS_NEAR_SETS - 1)];
+
+	WRITE_ONCE(set[stacks_near_next++ & (STACKS_NEAR_WAYS - 1)], stack_near_value(id));
+}
+
 /* Notes that a stack was sent. */
 static __always_inline void stack_note_sent(const struct stack_key *key)
 {
@@ -257,7 +292,6 @@ static __always_inline __u64 stack_make(struct stack_scratch *s, const struct st
 {
 	struct stack_key key = {};
 	bool is_known = s->record.tag && memo_find(s);
-	__u64 *place, seen;
 
 	if (!is_known) {
 		native_walk(s, maps);
@@ -272,15 +306,12 @@ static __always_inline __u64 stack_make(struct stack_scratch *s, const struct st
 	if (s->record.native_end == STACK_END_RULE)
 		return 0;
 	key.id = stack_number(s);
-	place = is_known ? memo_seen_place(s) : NULL;
-	seen = memo_seen(key.id);
-	if (place && READ_ONCE(*place) == seen)
+	if (stack_is_near(key.id))
 		return key.id;
 	key.tgid = s->record.tgid;
 	key.exec_gen = s->record.exec_gen;
 	if (bpf_map_lookup_elem(&stacks_seen, &key)) {
-		if (place)
-			WRITE_ONCE(*place, seen);
+		stack_note_near(key.id);
 		return key.id;
 	}
 	if (is_known)

@@ -27,7 +27,6 @@ struct memo_entry {
 	__u32 uses_frame_pointer;
 	__u64 ip, sp, frame_pointer, top;
 	__u64 hash;
-	__u64 seen; /* memo_seen() of the stack that it was part of last, and that was sent */
 	__u32 end;
 	__u32 n; /* words; a multiple of MEMO_GROUP */
 	__u32 n_bytes;
@@ -45,13 +44,6 @@ SHARED struct {
 
 SHARED __u32 memo_doors[MEMO_DOORS] = {}; /* hashes of walks that were not added */
 SHARED __u32 memo_next = 0;		  /* way that is replaced next */
-SHARED __u32 stacks_forgotten = 0;	  /* number of stacks that the daemon has removed from those that were sent */
-
-/* Another value for each stack, and after each that was forgotten. */
-static __always_inline __u64 memo_seen(__u64 id)
-{
-	return unwind_hash(id, READ_ONCE(stacks_forgotten));
-}
 
 static __always_inline __u64 memo_key(const struct stack_record *r)
 {
@@ -161,21 +153,10 @@ VERIFIED_ALONE int memo_find(struct stack_scratch *s)
 		s->walk.hash = e->hash;
 		s->record.native_end = e->end;
 		barrier();
-		if (READ_ONCE(e->sequence) == sequence && memo_is_of(e, s)) {
-			s->memo.entry = i;
+		if (READ_ONCE(e->sequence) == sequence && memo_is_of(e, s))
 			return 1;
-		}
 	}
 	return 0;
-}
-
-/* Where the entry that memo_find() has found notes what was sent. */
-static __always_inline __u64 *memo_seen_place(const struct stack_scratch *s)
-{
-	__u32 i = s->memo.entry;
-	struct memo_entry *e = bpf_map_lookup_elem(&memo, &i);
-
-	return e ? &e->seen : NULL;
 }
 
 /* Writes what the walk has noted. */
@@ -191,7 +172,6 @@ VERIFIED_ALONE int memo_write(struct stack_scratch *s, struct memo_entry *e)
 		__builtin_memcpy(&e->at[i], &s->memo.at[i], MEMO_GROUP * sizeof(e->at[0]));
 	}
 	e->differed = 0;
-	e->seen = 0;
 	e->n = s->memo.n;
 	e->n_bytes = s->memo.end + sizeof(__u64);
 	e->tag = s->record.tag;

@@ -44,7 +44,7 @@ struct stack_memo {
 	__u32 is_exact; /* nothing else did */
 	__u32 frame_pointer_at;
 	__u32 uses_frame_pointer; /* that of the walk's start */
-	__u32 entry;		  /* index of the entry that has the walk, if memo_find() has found it */
+	__u32 pad;
 	__u64 words[MEMO_ROOM];
 	__u16 at[MEMO_ROOM]; /* bytes from the stack pointer */
 };

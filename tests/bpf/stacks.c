@@ -431,6 +431,29 @@ static void check_page(void)
 	rules_put(&rules, &rig);
 }
 
+/* ---- what is known of a stack ---- */
+
+/* A stack that the daemon has forgotten is sent again, however often it was met, and once. */
+static void check_forgotten(void)
+{
+	static const unsigned int met[] = { 1, 2, 100 }; /* sent; known to be sent; in the memo, too */
+
+	for (size_t i = 0; i < ARRAY_SIZE(met); i++) {
+		for (unsigned int k = 0; k < met[i] + 3; k++) {
+			bool is_sent = k == met[i] || (i == 0 && k == 0);
+
+			if (k == met[i])
+				probe_stacks_forget(rig.set, (uint32_t)getpid(), seen.call.exec_gen, seen.call.stack);
+			look();
+			(void)subject_empty();
+			look();
+			CHECK_INT_EQ("the same stack", seen.n_calls, 1);
+			CHECK_INT_EQ("the same stack", seen.n_stacks, is_sent);
+			CHECK_INT_EQ("the same stack", seen.call.stack == seen.stack.id, true);
+		}
+	}
+}
+
 /* ---- losses ---- */
 
 #define FLOOD 300
@@ -599,6 +622,7 @@ int main(int argc, char **argv)
 	CHECK_INT_EQ("and again when they change", seen.n_mappings - lists, 2 * lists);
 	check_mapped(argv[2], lists > 0);
 	check_page();
+	check_forgotten();
 	check_loss(lists > 0);
 	check_share();
 	check_exit();
