@@ -403,6 +403,8 @@ SHARED struct {
 	__type(value, struct interpreter);
 } interpreters SEC(".maps");
 
+SHARED __u32 interpreters_noted = 0; /* incremented after each entry that is written there */
+
 /* Files whose paths were sent, with the second of the last time, CLOCK_MONOTONIC. The path of an evicted file is sent
  * again. */
 SHARED struct {

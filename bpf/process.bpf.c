@@ -128,6 +128,7 @@ int process_fork(__u64 *ctx)
 		struct interpreter copy = *interpreter;
 
 		(void)bpf_map_update_elem(&interpreters, &child_tgid, &copy, BPF_ANY);
+		__sync_fetch_and_add(&interpreters_noted, 1);
 	}
 	r = life_new(parent, RECORD_FORK, false);
 	if (!r) {

@@ -377,11 +377,8 @@ static __always_inline int python_frames(struct stack_scratch *s, struct interpr
 	return end == STACK_END_NONE ? STACK_END_DEPTH : end;
 }
 
-/*
- * Fills in the Python frames of the record, without the runs, and what their hash is: of code objects and instructions,
- * and of what tells a code object from earlier ones at its address. The header of the record is set before.
- */
-VERIFIED_ALONE int python_walk(struct stack_scratch *s)
+/* Fills in the frames of a process that may have an interpreter. @noted: interpreters_noted */
+VERIFIED_ALONE int python_walk_process(struct stack_scratch *s, __u32 noted)
 {
 	struct interpreter *interpreter;
 	struct python_scratch *p;
@@ -392,15 +389,13 @@ VERIFIED_ALONE int python_walk(struct stack_scratch *s)
 	if (!s)
 		return 0;
 	p = &s->python;
-	s->record.n_python = 0;
-	s->record.n_runs = 0;
-	s->record.python_end = STACK_END_NONE;
-	s->record.python_minor = 0;
-	s->python_hash = 0;
 	tgid = code_tgid();
 	interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
-	if (!interpreter)
+	if (!interpreter) {
+		p->none_of = tgid;
+		p->none_at = noted;
 		return 0;
+	}
 	if (!interpreter->layout.minor) {
 		s->record.python_end = STACK_END_LAYOUT;
 		return 0;
@@ -423,4 +418,23 @@ VERIFIED_ALONE int python_walk(struct stack_scratch *s)
 		end = python_frames(s, interpreter);
 	s->record.python_end = end;
 	return 0;
+}
+
+/*
+ * Fills in the Python frames of the record, without the runs, and what their hash is: of code objects and instructions,
+ * and of what tells a code object from earlier ones at its address. The header of the record is set before. A process
+ * without an interpreter has none until one is noted: nothing is looked up.
+ */
+static __always_inline void python_walk(struct stack_scratch *s)
+{
+	__u32 noted = READ_ONCE(interpreters_noted);
+
+	s->record.n_python = 0;
+	s->record.n_runs = 0;
+	s->record.python_end = STACK_END_NONE;
+	s->record.python_minor = 0;
+	s->python_hash = 0;
+	barrier();
+	if (s->python.none_of != code_tgid() || s->python.none_at != noted)
+		python_walk_process(s, noted);
 }

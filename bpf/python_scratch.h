@@ -29,6 +29,8 @@ struct python_scratch {
 	__u32 n_window; /* bytes that were read; 0: none */
 	__u32 watch;	/* number of the probe that sees code objects freed; 0: none */
 	__u32 is_sub;	/* of a sub-interpreter */
+	__u32 none_of;	/* process that had no interpreter when it was looked for last; 0: none */
+	__u32 none_at;	/* interpreters_noted before that */
 	__u64 words[PYTHON_IDENTITY_WORDS]; /* of a code object */
 	union {
 		__u64 aligned;

@@ -89,7 +89,10 @@ void probe_set_waits_forget(struct probe_set *set, uint32_t slot)
 
 int probe_set_interpreter_note(struct probe_set *set, uint32_t tgid, const struct interpreter *interpreter)
 {
-	return bpf_map_update_elem(bpf_map__fd(set->bpf->maps.interpreters), &tgid, interpreter, BPF_ANY) ? -errno : 0;
+	if (bpf_map_update_elem(bpf_map__fd(set->bpf->maps.interpreters), &tgid, interpreter, BPF_ANY))
+		return -errno;
+	(void)__atomic_add_fetch(&set->bpf->bss->interpreters_noted, 1, __ATOMIC_SEQ_CST);
+	return 0;
 }
 
 int probe_set_interpreter(const struct probe_set *set, uint32_t tgid, struct interpreter *ret)

@@ -281,6 +281,7 @@ static bool interpreter_note(const char *python, const char *path, pid_t pid, ui
 	interpreter.layout.bytes_type += start;
 	CHECK_INT_EQ(python, bpf_map_update_elem(bpf_map__fd(run.bpf->maps.interpreters), &tgid, &interpreter, BPF_ANY),
 		     0);
+	run.bpf->bss->interpreters_noted++;
 	return answer.library.python.state == PARSER_PYTHON_OK;
 }
 

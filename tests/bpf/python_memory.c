@@ -248,6 +248,7 @@ static void interpreter_set(struct interpreter interpreter)
 
 	CHECK_INT_EQ("note", bpf_map_update_elem(bpf_map__fd(run.bpf->maps.interpreters), &tgid, &interpreter, BPF_ANY),
 		     0);
+	run.bpf->bss->interpreters_noted++;
 }
 
 static void cases_check(void)

@@ -57,7 +57,10 @@ int python_walk_only(__u64 *ctx)
 
 	(void)ctx;
 	s = bpf_map_lookup_elem(&walk_scratch, &zero);
-	return s ? python_walk(s) : 1;
+	if (!s)
+		return 1;
+	python_walk(s);
+	return 0;
 }
 
 /* As the probe does. ctx: address of the code object */

@@ -454,6 +454,25 @@ static void check_forgotten(void)
 	}
 }
 
+/* ---- an interpreter ---- */
+
+/* It is noted while the process makes calls: the next one has it. This one is of a version that is not understood. */
+static void check_interpreter(void)
+{
+	const struct interpreter interpreter = { .n_bytes = 0 };
+
+	for (int i = 0; i < 4; i++) {
+		if (i == 2)
+			CHECK_INT_EQ("interpreter",
+				     probe_set_interpreter_note(rig.set, (uint32_t)getpid(), &interpreter), 0);
+		look();
+		(void)subject_empty();
+		look();
+		CHECK_INT_EQ("interpreter", seen.n_stacks, i % 2 == 0);
+		CHECK_INT_EQ("interpreter", seen.stack.python_end, i < 2 ? STACK_END_NONE : STACK_END_LAYOUT);
+	}
+}
+
 /* ---- losses ---- */
 
 #define FLOOD 300
@@ -627,6 +646,7 @@ int main(int argc, char **argv)
 	check_share();
 	check_exit();
 	check_exec();
+	check_interpreter();
 	CHECK_INT_EQ("nothing else is lost", rig_loss(&rig, LOSS_RING_FULL), 0);
 	ring_buffer__free(rings);
 	rig_close(&rig);
