@@ -6,8 +6,9 @@
  * What decides a walk: the mappings (number of their list), the rules (number of their reset), instruction and stack
  * pointer, the words that were read; a saved frame pointer only if a rule used it later.
  *
- * An entry is added when its stack is met for the second time: those that are met once do not displace others. Entries
- * are shared by all CPUs: a sequence counter tells a reader of a change.
+ * An entry is added when its stack is met for the second time: those that are met once do not displace others. Nor do
+ * many that take turns displace each other all the time. Entries are shared by all CPUs: a sequence counter tells a
+ * reader of a change.
  */
 #pragma once
 
@@ -19,6 +20,7 @@
 #define MEMO_DOORS 4096 /* a power of two */
 #define MEMO_DOOR_BITS 12
 #define MEMO_GROUP 4 /* words that are compared at once */
+#define MEMO_TURNS 8 /* a power of two: of so many walks that could replace an entry one does */
 
 struct memo_entry {
 	__u32 sequence; /* odd: being written */
@@ -43,7 +45,7 @@ SHARED struct {
 } memo SEC(".maps");
 
 SHARED __u32 memo_doors[MEMO_DOORS] = {}; /* hashes of walks that were not added */
-SHARED __u32 memo_next = 0;		  /* way that is replaced next */
+SHARED __u32 memo_next = 0;		  /* number of walks that could be added */
 
 static __always_inline __u64 memo_key(const struct stack_record *r)
 {
@@ -189,7 +191,7 @@ VERIFIED_ALONE int memo_write(struct stack_scratch *s, struct memo_entry *e)
 /* Adds the walk that was just made, if it was made before. */
 VERIFIED_ALONE int memo_add(struct stack_scratch *s)
 {
-	__u32 i, sequence, last, *door;
+	__u32 i, k, sequence, last, turn, *door;
 	struct memo_entry *e;
 
 	if (!s || !s->record.tag || !s->memo.is_exact || s->memo.n > MEMO_WORDS || !s->memo.n ||
@@ -201,14 +203,15 @@ VERIFIED_ALONE int memo_add(struct stack_scratch *s)
 		*door = i;
 		return 0;
 	}
+	turn = memo_next++;
+	i = (memo_key(&s->record) >> (64 - MEMO_SET_BITS)) * MEMO_WAYS + turn % MEMO_WAYS;
+	e = bpf_map_lookup_elem(&memo, &i);
+	if (!e || (e->tag == s->record.tag && turn / MEMO_WAYS % MEMO_TURNS))
+		return 0;
 	/* The last word again, up to a whole group. */
 	last = (s->memo.n - 1) & (MEMO_ROOM - 1);
-	for (i = 0; i < MEMO_GROUP && s->memo.n % MEMO_GROUP; i++)
+	for (k = 0; k < MEMO_GROUP && s->memo.n % MEMO_GROUP; k++)
 		memo_note(&s->memo, s->memo.at[last], s->memo.words[last]);
-	i = (memo_key(&s->record) >> (64 - MEMO_SET_BITS)) * MEMO_WAYS + memo_next++ % MEMO_WAYS;
-	e = bpf_map_lookup_elem(&memo, &i);
-	if (!e)
-		return 0;
 	sequence = READ_ONCE(e->sequence);
 	if (sequence & 1 || __sync_val_compare_and_swap(&e->sequence, sequence, sequence + 1) != sequence)
 		return 0;
