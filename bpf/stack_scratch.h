@@ -11,6 +11,16 @@
 
 #define STACK_READ_MAX 16384u /* bytes of one read of stack memory, after the first one */
 
+#define WALK_MAPPINGS 4 /* a power of two */
+
+/* A mapping that a walk has met, and the hash of its file. */
+struct walk_mapping {
+	__u64 start, bytes;
+	__u64 file;
+	__u32 page; /* as in struct stack_mapping */
+	__u32 pad;
+};
+
 /* The walk of the native frames. */
 struct stack_walk {
 	struct unwind_registers at; /* of the frame that the next step leaves */
@@ -29,6 +39,9 @@ struct stack_walk {
 	__u32 pass_bits;	  /* part of it in the tags of the rule cache */
 	__u32 has_frame_pointers; /* a frame was found by the frame pointer alone */
 	__u64 changes;		  /* mappings_changes() at the start of the walk */
+	__u32 met_tag;		  /* list that those below are of */
+	__u32 met_next;		  /* which is replaced next */
+	struct walk_mapping met[WALK_MAPPINGS];
 };
 
 #define MEMO_WORDS 160u /* words of an entry of the memo; deeper walks are not noted */

@@ -167,22 +167,55 @@ static __always_inline __u32 rule_of(__u64 page, __u64 offset, __u32 pass_bits)
 
 /* ---- frames ---- */
 
-/* Finds the mapping of an address. Return: whether there is one */
-VERIFIED_ALONE int mapping_find(struct stack_scratch *s, const struct stack_maps *maps, __u64 address)
+/* Makes a mapping that of the walk, and adds its file to the hash: the same addresses in another file are another
+ * stack. */
+static __always_inline void mapping_enter(struct stack_walk *w, __u64 start, __u64 bytes, __u32 page, __u64 file)
+{
+	w->mapping_start = start;
+	w->mapping_bytes = bytes;
+	w->mapping_page = page;
+	w->hash = unwind_hash(w->hash, file);
+}
+
+/* Searches the list for the mapping of an address. Return: whether there is one */
+VERIFIED_ALONE int mapping_search(struct stack_scratch *s, const struct stack_maps *maps, __u64 address)
 {
 	const struct stack_mapping *mapping;
+	struct walk_mapping *met;
+	__u64 bytes, file;
 	__u32 i;
 
 	if (!s || !maps)
 		return 0;
 	i = unwind_mapping_find(maps, address);
 	mapping = &maps->mappings[i];
-	/* The same addresses in another file are another stack. */
-	s->walk.hash = unwind_hash(s->walk.hash, maps->files[i & (STACK_MAPPINGS_MAX - 1)]);
-	s->walk.mapping_start = mapping->start;
-	s->walk.mapping_bytes = (__u64)mapping->n_pages << UNWIND_PAGE_SHIFT;
-	s->walk.mapping_page = mapping->first_page;
-	return address - s->walk.mapping_start < s->walk.mapping_bytes;
+	bytes = (__u64)mapping->n_pages << UNWIND_PAGE_SHIFT;
+	file = maps->files[i & (STACK_MAPPINGS_MAX - 1)];
+	mapping_enter(&s->walk, mapping->start, bytes, mapping->first_page, file);
+	if (address - mapping->start >= bytes)
+		return 0;
+	met = &s->walk.met[s->walk.met_next++ & (WALK_MAPPINGS - 1)];
+	met->start = mapping->start;
+	met->bytes = bytes;
+	met->page = mapping->first_page;
+	met->file = file;
+	return 1;
+}
+
+/* The same, first among those met lately. */
+static __always_inline int mapping_find(struct stack_scratch *s, const struct stack_maps *maps, __u64 address)
+{
+	const struct walk_mapping *met = s->walk.met;
+	__u32 i;
+
+	_Pragma("clang loop unroll(disable)") for (i = 0; i < WALK_MAPPINGS; i++, met++)
+	{
+		if (address - met->start < met->bytes) {
+			mapping_enter(&s->walk, met->start, met->bytes, met->page, met->file);
+			return 1;
+		}
+	}
+	return mapping_search(s, maps, address);
 }
 
 struct code_search {
@@ -288,6 +321,15 @@ static __always_inline __u32 walk_end(const struct stack_walk *w, __u32 end)
 											: end;
 }
 
+/* Those that were met are of another list. */
+static __always_inline void mappings_forget(struct stack_walk *w, __u32 tag)
+{
+	__u32 i;
+
+	w->met_tag = tag;
+	_Pragma("clang loop unroll(full)") for (i = 0; i < WALK_MAPPINGS; i++) w->met[i].bytes = 0;
+}
+
 static __always_inline void walk_begin(struct stack_scratch *s)
 {
 	s->walk.at.ip = s->record.ip;
@@ -299,6 +341,8 @@ static __always_inline void walk_begin(struct stack_scratch *s)
 	s->walk.n = STACK_NATIVE_FIRST;
 	s->walk.hash = 0;
 	s->walk.mapping_bytes = 0; /* each file is to be in the hash */
+	if (s->walk.met_tag != s->record.tag)
+		mappings_forget(&s->walk, s->record.tag);
 	s->walk.has_frame_pointers = 0;
 	memo_begin(&s->memo);
 }
