@@ -103,6 +103,15 @@ static __always_inline __u64 memo_group(const struct stack_scratch *s, const str
 	return differs;
 }
 
+/* Whether a group that differed before does so now. */
+static __always_inline bool memo_differs(const struct stack_scratch *s, const struct memo_entry *e)
+{
+	__u32 i = e->differed;
+
+	keep(i);
+	return i <= MEMO_WORDS - MEMO_GROUP && memo_group(s, e, i);
+}
+
 /* Whether all words are as they were. */
 VERIFIED_ALONE int memo_compare(struct stack_scratch *s, struct memo_entry *e)
 {
@@ -111,10 +120,6 @@ VERIFIED_ALONE int memo_compare(struct stack_scratch *s, struct memo_entry *e)
 	if (!s || !e)
 		return 0;
 	n = e->n;
-	i = e->differed;
-	keep(i);
-	if (i < n && i <= MEMO_WORDS - MEMO_GROUP && memo_group(s, e, i))
-		return 0;
 	for (i = 0; i < MEMO_WORDS && i < n; i += MEMO_GROUP) {
 		if (memo_group(s, e, i)) {
 			e->differed = i;
@@ -150,7 +155,7 @@ VERIFIED_ALONE int memo_find(struct stack_scratch *s)
 			stack_fill_first(s, e->n_bytes);
 		else if (s->walk.n_filled < e->n_bytes)
 			stack_fill(s, e->n_bytes);
-		if (sequence & 1 || s->walk.n_filled < e->n_bytes || !memo_compare(s, e))
+		if (sequence & 1 || s->walk.n_filled < e->n_bytes || memo_differs(s, e) || !memo_compare(s, e))
 			continue;
 		s->walk.hash = e->hash;
 		s->record.native_end = e->end;
