@@ -154,6 +154,10 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 	t->is_settled = is_calibrating || process_guard(tgid);
 	if (!is_calibrating)
 		wish_of(task, tgid, &wish);
+	if (records_thinned) {
+		wish.flags &= ~WISH_STACKS;
+		wish.sample_every = 0;
+	}
 	if (t->sample_every != wish.sample_every)
 		t->sample_at = 0;
 	t->sample_every = wish.sample_every;

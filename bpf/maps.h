@@ -27,6 +27,8 @@ SHARED const volatile __u64 ring_wake_bytes = 0;	   /* bytes in `calls` at which
 SHARED __u32 policy = 1;			  /* incremented when targets, users or everyone change */
 SHARED __u32 is_inert = 0;			  /* set before slow detaching: programs return at once */
 SHARED __u8 attach_off[COOKIE_ATTACH_COUNT] = {}; /* enum attach_state of each attach, by its number */
+SHARED __u32 records_thinned =
+	0; /* to keep the budget: records have no stacks, and there is no sample of other calls */
 SHARED struct process_wish everyone = {};
 SHARED __u32 n_users = 0;
 SHARED __u32 calibrating_tgid = 0;     /* its calls go to CALIBRATION_SLOT */

@@ -20,6 +20,7 @@
 #include "events/source.h"
 #include "figures/tick.h"
 #include "pipeline.h"
+#include "probes/budget.h"
 #include "probes/kernel_source.h"
 #include "probes/lease.h"
 #include "probes/target.h"
@@ -391,6 +392,18 @@ int capture_load(struct capture *c, const struct probe_set_options *options)
 	return r;
 }
 
+/* Without one, everything is traced, whatever it costs. */
+static int budget_start(struct capture *c, double share)
+{
+	int r = share > 0 ? budget_open(c->loop, c->probes, c->targets, share, &c->budget) : 0;
+
+	if (r != -EOPNOTSUPP)
+		return r;
+	(void)log_warning(r, "the budget is not kept: it needs session or multi probes, and a kernel that reports "
+			     "task switches");
+	return 0;
+}
+
 int capture_start(struct capture *c, const struct capture_wish *wish)
 {
 	int r = lease_set_new(c->probes, &c->leases);
@@ -415,6 +428,8 @@ int capture_start(struct capture *c, const struct capture_wish *wish)
 		r = stacks_open(c->loop, c->probes, &(struct stacks_events){ stack_ready, c }, &c->stacks);
 	if (r == 0)
 		r = host_new(c->processes, &c->host);
+	if (r == 0)
+		r = budget_start(c, wish->budget);
 	if (r < 0)
 		return r;
 
@@ -509,6 +524,8 @@ void capture_close(struct capture *c)
 	c->source = NULL;
 	stacks_close(c->stacks);
 	c->stacks = NULL;
+	budget_close(c->budget);
+	c->budget = NULL;
 	graces_close(&c->graces);
 	discover_close(&c->discover);
 	target_set_close(c->targets);

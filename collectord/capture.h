@@ -28,6 +28,7 @@ struct process_table;
 struct source;
 struct target_library;
 struct target_set;
+struct budget;
 
 /* Callbacks to the owner of the capture. */
 struct capture_events {
@@ -54,6 +55,7 @@ struct capture {
 	/* Parts of the kernel half alone; NULL with another source. */
 	struct probe_set *probes;
 	struct target_set *targets;
+	struct budget *budget; /* NULL: none is kept */
 	struct lease_set *leases;
 	char probes_reason[512]; /* why there are no probes, or no better back end; "" if neither */
 	bool is_loading;	 /* there is no source yet: it is loaded on request, or at once */
@@ -73,6 +75,7 @@ struct capture {
 };
 
 struct capture_wish {
+	double budget;	       /* share of the CPU time of a thread that tracing may take; 0: no limit */
 	uint64_t ring_bytes;   /* of call records */
 	const char *libraries; /* file that lists the libraries attached before; NULL: none */
 	/* Sinks before the detectors, and after them. Those without ops are left out. */

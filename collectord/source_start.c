@@ -96,7 +96,8 @@ static bool probes_load(struct source_start *s)
 {
 	const struct probe_set_options options = { .back_end = s->options->back_end,
 						   .ring_bytes = s->options->ring_bytes,
-						   .all_operations = s->options->all_operations };
+						   .all_operations = s->options->all_operations,
+						   .is_thinned = s->options->budget > 0 };
 	struct capture *c = s->capture;
 	int r = capture_load(c, &options);
 
@@ -112,7 +113,9 @@ static bool probes_load(struct source_start *s)
 /* The store is open by then, if it is at all. */
 static struct capture_wish capture_wish_of(const struct source_start *s)
 {
-	struct capture_wish wish = { .ring_bytes = s->ring_bytes, .behind = { store_sink(s->store) } };
+	struct capture_wish wish = { .budget = s->options->budget,
+				     .ring_bytes = s->ring_bytes,
+				     .behind = { store_sink(s->store) } };
 
 	memcpy(wish.before, s->before, sizeof(wish.before));
 	return wish;

@@ -27,16 +27,18 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 			  const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Summary *figures = screen->figures;
-	char who[128] = "", cost[96] = "", elapsed[32] = "", span[32] = "";
+	char who[128] = "", elapsed[32] = "", span[32] = "";
 	const char *demo = screen->setting->demo;
+	struct cost_words cost = { .text = "" }, thinned = { .text = "" };
 	const char *parts[] = { "ingero",
 				demo ? "demo" : screen->host,
 				demo ? demo : screen->clock,
 				who,
 				screen->live->is_paused ? "paused" : "",
+				thinned.text, /* before what is less important, since figures are not all exact */
 				elapsed,
 				span,
-				cost };
+				cost.text };
 
 	if (rows->n_processes == 1)
 		(void)snprintf(who, sizeof(who), "%s of %s",
@@ -55,7 +57,7 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 		(void)snprintf(span, sizeof(span), "last %.0f s",
 			       (double)screen->recent->window_ns / (double)NSEC_PER_SEC);
 	if (figures && figures->cost && !demo)
-		(void)snprintf(cost, sizeof(cost), "cost %s", cost_share(figures->cost).text);
+		*(cost_is_thinned(figures->cost) ? &thinned : &cost) = cost_header(figures->cost);
 	text_parts(out, style, TEXT_BOLD, "  ", parts, ARRAY_SIZE(parts));
 }
 

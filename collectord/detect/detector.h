@@ -101,6 +101,7 @@ struct detector_view {
 	const struct system_sample *system; /* NULL: not known */
 	const struct life_record *oom;	    /* it was killed for want of memory; NULL: it was not */
 	uint16_t measured;
+	bool is_thinned; /* calls were left out in this tick, to keep the budget */
 };
 
 /** detector_view_is_examined() - whether the process has made calls for long enough to examine the time between them */
@@ -242,6 +243,7 @@ struct detector {
 	enum blame_class takes; /* class whose time it takes; BLAME_ON_CPU: none by itself */
 	uint16_t needs;		/* MEASURED(): without these classes it cannot tell */
 	uint16_t sharpened_by;	/* MEASURED(): each that is missing makes it less sure */
+	bool needs_all_calls;	/* it says nothing while calls are left out to keep the budget */
 	bool is_per_op;		/* conditions of several operations stand beside each other */
 	bool is_of_cause; /* conditions differ by the kind of their cause; processes to blame are no part of identity */
 	bool is_once;	  /* once for each process */

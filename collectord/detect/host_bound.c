@@ -433,6 +433,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 const struct detector detector_host_bound = {
 	.name = "host_bound",
 	.words = { .own = "computes between its calls" },
+	.needs_all_calls = true,
 	.is_of_thread = true,
 	.is_of_cause = true,
 	.noise_ratio = 0.2,			 /* guess: the code of a healthy program */

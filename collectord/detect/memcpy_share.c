@@ -89,6 +89,7 @@ const struct detector detector_memcpy_share = {
 			"prefetch the next batch in a separate stream while the current one is computed",
 		},
 	},
+	.needs_all_calls = true,
 	.noise_ratio = 0, /* .check has its own floor */
 	.open_lost_ns = NSEC_PER_SEC,	       /* guess: a property of the program, not an event */
 	.open_present_ns = 3 * NSEC_PER_SEC,   /* guess: longer than loading a model */

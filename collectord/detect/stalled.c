@@ -280,6 +280,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 
 const struct detector detector_stalled = {
 	.name = "stalled",
+	.needs_all_calls = true,
 	.is_of_thread = true,
 	.is_of_cause = true,
 	.is_disturbing = true,

@@ -36,6 +36,7 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		.system = tick->system,
 		.oom = p->has_oom ? &p->oom : NULL,
 		.measured = tick->measured,
+		.is_thinned = tick->losses[LOSS_BUDGET] > 0,
 	};
 
 	view.known = p->known;

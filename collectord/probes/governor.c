@@ -7,7 +7,7 @@
 /* Down above, up below these parts of the budget: the prediction is one of calibrated costs. */
 #define DOWN_ABOVE 0.8
 #define UP_BELOW 0.5
-#define DUTY_TARGET 0.7
+#define DUTY_TARGET 0.5 /* a program with rests pays 1.5 times the cost of a swept call, and records besides */
 /* At least this part of the budget is left for windows, when the other operations take all of it. */
 #define DUTY_LEAST 0.05
 

@@ -27,7 +27,7 @@ enum governor_rung {
 	GOVERNOR_ALL,
 	GOVERNOR_NO_REQUEST,
 	GOVERNOR_NO_DRIVER, /* not while a process makes driver calls outside of runtime calls */
-	GOVERNOR_DUTY,	    /* only tier 'always' */
+	GOVERNOR_DUTY,	    /* only tier 'always'; records without stacks, and without a sample of other calls */
 	GOVERNOR_RUNG_COUNT
 };
 

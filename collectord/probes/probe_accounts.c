@@ -106,6 +106,13 @@ int probe_set_accounts(struct probe_set *set, probe_account_func func, void *dat
 	return ended < 0 ? ended : living + ended;
 }
 
+int probe_set_accounts_running(struct probe_set *set, probe_account_func func, void *data)
+{
+	CLEANUP(freep) struct account_record *room = calloc(ACCOUNTS_AT_ONCE, sizeof(*room));
+
+	return room ? accounts_living(set, room, func, data) : -ENOMEM;
+}
+
 void probe_set_accounts_forget(struct probe_set *set, uint32_t slot)
 {
 	CLEANUP(freep) struct account_key *keys = calloc(ACCOUNTS_ENDED, sizeof(*keys));

@@ -105,6 +105,14 @@ void probe_set_everyone_remove(struct probe_set *set)
 	everyone_set(set, (struct process_wish){});
 }
 
+void probe_set_thin_records(struct probe_set *set, bool is_thinned)
+{
+	if (set->bpf->bss->records_thinned == is_thinned)
+		return;
+	__atomic_store_n(&set->bpf->bss->records_thinned, is_thinned, __ATOMIC_SEQ_CST);
+	probe_set_policy_changed(set);
+}
+
 int probe_set_guardian_add(struct probe_set *set, uint32_t tgid)
 {
 	return number_put(set->bpf->maps.guardians, tgid, 1);

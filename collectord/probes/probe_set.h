@@ -135,6 +135,8 @@ int probe_set_user_add(struct probe_set *set, uint32_t uid, struct process_wish 
 int probe_set_user_remove(struct probe_set *set, uint32_t uid);
 void probe_set_everyone_add(struct probe_set *set, struct process_wish wish);
 void probe_set_everyone_remove(struct probe_set *set);
+/** probe_set_thin_records() - to keep the budget: no stacks, and no records of a sample of calls, whatever is wished */
+void probe_set_thin_records(struct probe_set *set, bool is_thinned);
 /**
  * probe_set_guardian_add() - allow the kernel half to stop processes below this one
  * probe_set_guardian_remove() - stop no more processes below it; programs of the kernel half that run at this moment
@@ -217,6 +219,8 @@ typedef void (*probe_account_func)(const struct account_record *record, void *da
  * Return: number of calls of func, or -errno
  */
 int probe_set_accounts(struct probe_set *set, probe_account_func func, void *data);
+/** probe_set_accounts_running() - the same for running threads alone; the last accounts of others are left */
+int probe_set_accounts_running(struct probe_set *set, probe_account_func func, void *data);
 
 typedef void (*probe_wait_func)(const struct wait_key *key, const struct wait_value *value, void *data);
 /**

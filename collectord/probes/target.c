@@ -191,6 +191,17 @@ void target_set_keep(struct target_set *set, bool is_on)
 	target_scan_recall(set);
 }
 
+void target_set_thin(struct target_set *set, uint32_t groups)
+{
+	for (size_t i = 0; i < set->files.listed.n; i++) {
+		const struct target_library *library = &set->files.listed.items[i]->library;
+
+		/* What cannot be attached now is tried again at the next step. */
+		if (library->probes)
+			(void)probe_set_library_thin(set->files.probes, library->probes, groups);
+	}
+}
+
 void target_set_second(struct target_set *set)
 {
 	uint64_t now_ns = clock_now_ns();

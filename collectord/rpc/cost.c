@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "figures/account_cpu.h"
 #include "figures/figures.h"
+#include "probes/budget.h"
 #include "probes/calibrate.h"
 #include "probes/probe_set.h"
 #include "probes/target.h"
@@ -160,6 +161,16 @@ static void tell_probes(Ingero__V1__Cost *cost, const struct cost_sums *sums)
 	cost->high_ratio = sums->high_ratio;
 }
 
+static void tell_budget(Ingero__V1__Cost *cost, const struct budget *budget)
+{
+	if (!budget)
+		return;
+	cost->budget_ratio_told_case = INGERO__V1__COST__BUDGET_RATIO_TOLD_BUDGET_RATIO;
+	cost->budget_ratio = budget_share(budget);
+	cost->level_told_case = INGERO__V1__COST__LEVEL_TOLD_LEVEL;
+	cost->level = (char *)budget_rung_name(budget_rung(budget));
+}
+
 Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *arena, const struct scope *scope,
 			       const struct since *since)
 {
@@ -188,6 +199,7 @@ Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *
 				probe_set_bystander_calls(context->capture->probes) -
 					(since ? since->bystander_calls : 0),
 				calibrated.bystander_ns);
+	tell_budget(cost, context->capture->budget);
 	cost->kernel_bytes = probe_set_kernel_bytes(context->capture->probes);
 	return cost;
 }

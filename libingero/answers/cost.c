@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct cost_share cost_share(const Ingero__V1__Cost *cost)
 {
 	struct units_text low = units_ratio(cost->low_ratio, 0), high = units_ratio(cost->high_ratio, 0);
@@ -16,4 +18,52 @@ struct cost_share cost_share(const Ingero__V1__Cost *cost)
 	else
 		(void)snprintf(share.text, sizeof(share.text), "%s", units_ratio(cost->probe_ratio, 0).text);
 	return share;
+}
+
+struct level {
+	const char *name, *words, *header;
+};
+
+static const struct level *level_of(const Ingero__V1__Cost *cost)
+{
+	static const struct level levels[] = {
+		{ "all", "", "" },
+		{ "no_request", ": trivial calls left out", ", not trivial calls" },
+		{ "no_driver", ": driver calls left out", ", not the driver" },
+		{ "duty", ": launches and copies sampled", ", sampled" },
+	};
+	static const struct level later = { "", ": some calls left out", ", not all calls" }; /* of a later daemon */
+
+	for (size_t i = 0; cost->level_told_case && i < ARRAY_SIZE(levels); i++)
+		if (strcmp(cost->level, levels[i].name) == 0)
+			return &levels[i];
+	return cost->level_told_case ? &later : &levels[0];
+}
+
+bool cost_is_thinned(const Ingero__V1__Cost *cost)
+{
+	return *level_of(cost)->words != '\0';
+}
+
+struct cost_words cost_budget(const Ingero__V1__Cost *cost)
+{
+	struct cost_words budget = { .text = "" };
+
+	if (cost->budget_ratio_told_case)
+		(void)snprintf(budget.text, sizeof(budget.text), "budget %s%s", units_ratio(cost->budget_ratio, 0).text,
+			       level_of(cost)->words);
+	return budget;
+}
+
+struct cost_words cost_header(const Ingero__V1__Cost *cost)
+{
+	struct cost_words words;
+
+	if (cost->budget_ratio_told_case)
+		(void)snprintf(words.text, sizeof(words.text), "cost %s of %s%s",
+			       units_ratio(cost->probe_ratio, 0).text, units_ratio(cost->budget_ratio, 0).text,
+			       level_of(cost)->header);
+	else
+		(void)snprintf(words.text, sizeof(words.text), "cost %s", cost_share(cost).text);
+	return words;
 }

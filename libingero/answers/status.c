@@ -89,6 +89,8 @@ static void status_cost_append(const Ingero__V1__Cost *cost, const struct text_s
 		"%s of the CPU time of the most affected thread, %s a call; daemon: %s of CPU time, %s, kernel side %s",
 		cost_share(cost).text, units_ns(cost->per_call_ns, 0).text, units_ns(cost->daemon_cpu_ns, 0).text,
 		units_bytes(cost->daemon_rss_bytes).text, units_bytes(cost->kernel_bytes).text);
+	if (cost->budget_ratio_told_case)
+		(void)buf_printf(&text, "; %s", cost_budget(cost).text);
 	if (cost->bystander_calls)
 		(void)buf_printf(&text, "; processes that are not traced paid for %s calls, %s",
 				 units_count(cost->bystander_calls).text, units_ns(cost->bystander_ns, 0).text);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 What tracing takes from the traced program: steps per CPU second of a program, against those of an untraced twin on the same CPU at the
-same time, which has its own copy of the libraries; while nothing limits what tracing may cost.
+same time, which has its own copy of the libraries; without a limit of what tracing may cost, and with a budget.
 
 The loss of a thread is 1 - its steps per CPU second / those of the same thread of the twin, in each half of a second from two seconds
 after the first call on; the thread that loses most decides.
@@ -19,6 +19,7 @@ import ingero
 import programs
 
 BACK_ENDS = ("session", "multi")
+BUDGETS = {"off": None, "2%": 0.02, "10%": 0.10}  # share of a thread's CPU time
 SECONDS = 14  # of one run, without --seconds
 ONSET_S = 2
 GRID_S = 0.5
@@ -92,14 +93,15 @@ def losses(traced, twin, begin):
     return values
 
 
-def paired(bench, load, back_end):
+def paired(bench, load, back_end, budget="off"):
     """(loss of the thread that loses most, its standard error) of one pair."""
     with tempfile.TemporaryDirectory(prefix="ingero-") as home:
         own = os.path.join(home, "libraries")
         shutil.copytree(os.path.join(bench.tools.build, "standins"), own)
         quiet = {"INGERO_STANDIN_QUIET": "1"}
         words = command(bench, load)
-        trace = [bench.programs.path("ingero-cli"), "trace", "--back-end", back_end, "--", *words] if back_end else words
+        limit = () if budget == "off" else ("--budget", budget)  # an older build has no such option
+        trace = [bench.programs.path("ingero-cli"), "trace", "--back-end", back_end, *limit, "--", *words] if back_end else words
         environment = {**bench.programs.environment(home), **quiet} if back_end else quiet
         with started(trace, environment) as traced, started(words, {**quiet, "LD_LIBRARY_PATH": own}) as twin:
             for process in (traced, twin):
@@ -119,10 +121,12 @@ def paired(bench, load, back_end):
 
 def measure(bench):
     for load in LOADS:
-        ways = {name: back_end for name, back_end in (("untraced", None), *zip(BACK_ENDS, BACK_ENDS)) if re.search(bench.only, f"{name}: {load}")}
+        every = {"untraced": (None, "off"), **{f"{back_end}, budget {budget}": (back_end, budget) for budget in BUDGETS for back_end in BACK_ENDS}}
+        ways = {name: way for name, way in every.items() if re.search(bench.only, f"{name}: {load}")}
         if not ways:
             continue
-        runs = bench.in_turns(**{name: (lambda end=back_end: paired(bench, load, end)) for name, back_end in ways.items()})
+        runs = bench.in_turns(**{name: (lambda way=way: paired(bench, load, *way)) for name, way in ways.items()})
         for name, values in runs.items():
             error = statistics.mean(error for _, error in values) / len(values) ** 0.5
-            bench.row(f"{name}: {load}: lost", [loss for loss, _ in values], "ratio", note=f"standard error {error:.3f}")
+            budget = BUDGETS[ways[name][1]]
+            bench.row(f"{name}: {load}: lost", [loss for loss, _ in values], "ratio", limit=budget and budget + error, note=f"standard error {error:.3f}")

@@ -159,6 +159,29 @@ static void check_turns(struct rig *rig, struct ring_buffer *ring, struct draine
 	CHECK("in turn: both", d->n_empty > 0 && d->n_empty < d->n);
 }
 
+/* To keep a budget: no sample and no stacks, but the calls that always become records. */
+static void check_thinned(struct rig *rig, struct ring_buffer *ring, struct drained *d)
+{
+	void *p = NULL;
+
+	rig_target(rig, 0, (struct process_wish){ .flags = WISH_RECORDS | WISH_STACKS, .sample_every = 10 });
+	for (int k = 0; k < 3; k++) {
+		bool is_thinned = k == 1;
+
+		probe_set_thin_records(rig->set, is_thinned);
+		for (int i = 0; i < TIMES; i++)
+			(void)subject_empty();
+		drain(ring, d);
+		CHECK_INT_EQ(is_thinned ? "thinned: no sample" : "not thinned: a sample", d->n,
+			     is_thinned ? 0 : TIMES / 10);
+		(void)subject_alloc(&p, 64);
+		drain(ring, d);
+		CHECK_INT_EQ("what always becomes a record", d->n_by_reason[3], 1);
+		CHECK_INT_EQ(is_thinned ? "thinned: no stack" : "not thinned: a stack", d->last.stack != 0,
+			     !is_thinned);
+	}
+}
+
 /* Nobody drains a ring that holds 23 of them: the rest is lost, counted, and in the figures all the same. */
 static void check_loss(enum probe_back_end back_end)
 {
@@ -211,6 +234,7 @@ int main(int argc, char **argv)
 		CHECK(cases[i].name, d.is_sane);
 	}
 	check_turns(&rig, ring, &d);
+	check_thinned(&rig, ring, &d);
 	check_contents(&rig, ring, &d);
 	CHECK_INT_EQ("nothing lost", rig_loss(&rig, LOSS_RING_FULL), 0);
 	ring_buffer__free(ring);

@@ -213,6 +213,8 @@ static void cost_append(const struct trace_setting *setting, const Ingero__V1__S
 	if (cost) {
 		(void)buf_printf(&text, "tracing took %s of the CPU time of the most affected thread",
 				 cost_share(cost).text);
+		if (cost->budget_ratio_told_case)
+			(void)buf_printf(&text, " · %s", cost_budget(cost).text);
 		if (cost->bystander_calls)
 			(void)buf_printf(&text, " · processes not traced paid for %s calls, %s",
 					 units_count(cost->bystander_calls).text, units_ns(cost->bystander_ns, 0).text);

@@ -460,6 +460,44 @@ static void screen_test(void)
 	}
 }
 
+/* That operations are left out to keep the budget is shown before what has less room. */
+static void budget_header_test(void)
+{
+	static const struct {
+		const char *level, *want;
+		unsigned int columns;
+	} rows[] = {
+		{ "duty", "ingero  node-7  14:03:21  python 4711 of root  cost 0.6 % of 2.0 %, sampled\n", 80 },
+		{ "all", "ingero  node-7  14:03:21  python 4711 of root  1 min 12 s  cost 0.6 % of 2.0 %\n", 80 },
+		{ "duty", "ingero  node-7  14:03:21  python 4711 of root  1 min 12 s\n", 60 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct text_style style = { .is_utf8 = true, .columns = rows[i].columns, .rows = 24 };
+		struct trace_setting setting = {
+			.scope = "of alice", .kept = "all calls", .start = &start, .n_libraries = 2
+		};
+		static struct figures f;
+		struct trace_live live = { .page = TRACE_PAGE_TABLE };
+		struct trace_screen screen = { .setting = &setting,
+					       .live = &live,
+					       .figures = &f.summary,
+					       .machine = &machine,
+					       .host = "node-7",
+					       .clock = "14:03:21" };
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		(void)figures_build(&f, 72 * S, hog_ops, NULL, NULL);
+		f.cost.budget_ratio_told_case = INGERO__V1__COST__BUDGET_RATIO_TOLD_BUDGET_RATIO;
+		f.cost.budget_ratio = 0.02;
+		f.cost.level_told_case = INGERO__V1__COST__LEVEL_TOLD_LEVEL;
+		f.cost.level = (char *)(uintptr_t)rows[i].level;
+		CHECK_INT_EQ(rows[i].want, trace_screen_append(&screen, &style, &out), 0);
+		CHECK(rows[i].want, strncmp(buf_text(&out), rows[i].want, strlen(rows[i].want)) == 0);
+		trace_live_done(&live);
+	}
+}
+
 /* The page of findings while there is none: in the words of the end of a trace. */
 static void findings_page_test(void)
 {
@@ -748,6 +786,7 @@ int main(void)
 	meaning_test();
 	advice_test();
 	screen_test();
+	budget_header_test();
 	findings_page_test();
 	late_test();
 	not_written_test();

@@ -316,8 +316,26 @@ static void check_kernel(void)
 	}
 }
 
+/* Launches that are left out to keep the budget look like computing: nothing is told while some are, and then again. */
+static void check_thinned(void)
+{
+	struct play *p = play_new(0);
+
+	memcpy(p->identity.comm, "python", sizeof("python"));
+	for (int second = 0; second < BEGIN + 2 * SECONDS; second++) {
+		p->tick.losses[LOSS_BUDGET] = second < BEGIN + SECONDS ? 1000 : 0;
+		second_of(p, 0);
+		CHECK_INT_EQ("thinned", play_tick(p, S), 0);
+		if (second < BEGIN + SECONDS)
+			CHECK("thinned", !play_find(p, "host_bound"));
+	}
+	CHECK("no longer thinned", play_find(p, "host_bound"));
+	play_free(p);
+}
+
 int main(void)
 {
+	check_thinned();
 	check_kernel();
 	check_device_calls();
 	check_collecting();

@@ -3,10 +3,12 @@
  */
 #include "libingero/answers/cost.h"
 
+#include <string.h>
+
 #include "base/array.h"
 #include "tests/support/check.h"
 
-int main(void)
+static void share_test(void)
 {
 	static const struct {
 		const char *name;
@@ -34,5 +36,52 @@ int main(void)
 			cost.high_ratio_told_case = INGERO__V1__COST__HIGH_RATIO_TOLD_HIGH_RATIO;
 		CHECK_STR_EQ(cases[i].name, cost_share(&cost).text, cases[i].want);
 	}
+}
+
+static void budget_test(void)
+{
+	static const struct {
+		const char *name;
+		double budget;
+		const char *level; /* NULL: not told */
+		const char *want, *header;
+	} cases[] = {
+		{ "no budget", 0, NULL, "", "cost 0.4 % to 0.8 %" },
+		{ "everything", 0.02, "all", "budget 2.0 %", "cost 0.6 % of 2.0 %" },
+		{ "first rung", 0.02, "no_request", "budget 2.0 %: trivial calls left out",
+		  "cost 0.6 % of 2.0 %, not trivial calls" },
+		{ "second rung", 0.1, "no_driver", "budget 10 %: driver calls left out",
+		  "cost 0.6 % of 10 %, not the driver" },
+		{ "last rung", 0.02, "duty", "budget 2.0 %: launches and copies sampled",
+		  "cost 0.6 % of 2.0 %, sampled" },
+		{ "a rung of a later daemon", 0.02, "thinner", "budget 2.0 %: some calls left out",
+		  "cost 0.6 % of 2.0 %, not all calls" },
+		{ "no rung", 0.02, NULL, "budget 2.0 %", "cost 0.6 % of 2.0 %" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		Ingero__V1__Cost cost = INGERO__V1__COST__INIT;
+
+		cost.probe_ratio = 0.006;
+		cost.low_ratio = 0.004;
+		cost.low_ratio_told_case = INGERO__V1__COST__LOW_RATIO_TOLD_LOW_RATIO;
+		cost.high_ratio = 0.008;
+		cost.high_ratio_told_case = INGERO__V1__COST__HIGH_RATIO_TOLD_HIGH_RATIO;
+		cost.budget_ratio = cases[i].budget;
+		cost.level = (char *)(uintptr_t)cases[i].level;
+		if (cases[i].budget > 0)
+			cost.budget_ratio_told_case = INGERO__V1__COST__BUDGET_RATIO_TOLD_BUDGET_RATIO;
+		if (cases[i].level)
+			cost.level_told_case = INGERO__V1__COST__LEVEL_TOLD_LEVEL;
+		CHECK_STR_EQ(cases[i].name, cost_budget(&cost).text, cases[i].want);
+		CHECK_STR_EQ(cases[i].name, cost_header(&cost).text, cases[i].header);
+		CHECK_INT_EQ(cases[i].name, cost_is_thinned(&cost), strchr(cases[i].want, ':') != NULL);
+	}
+}
+
+int main(void)
+{
+	share_test();
+	budget_test();
 	return check_result();
 }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Keeps what tracing takes from any thread within a share of its CPU time: measures it several times a second, from the
+ * exact counts of the kernel half and the CPU time of each thread, and attaches and detaches groups of operations as
+ * the governor decides (governor.h). All libraries are on one rung, which the most affected thread of the machine
+ * decides.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "probes/governor.h"
+
+struct budget;
+struct probe_set;
+struct target_set;
+
+/**
+ * budget_open() - begin; @probes and @targets are borrowed and outlive it
+ * @share: of the CPU time of a thread, above 0
+ * Return: 0; -EOPNOTSUPP: this back end cannot detach quickly, or this kernel does not report CPU time; -ENOMEM
+ */
+int budget_open(uv_loop_t *loop, struct probe_set *probes, struct target_set *targets, double share,
+		struct budget **ret_budget);
+/** budget_close() - everything stays attached as it is; NULL is allowed */
+void budget_close(struct budget *budget);
+/** budget_share() - the share that is kept */
+double budget_share(const struct budget *budget);
+/** budget_rung() - the current rung */
+enum governor_rung budget_rung(const struct budget *budget);
+/** budget_rung_name() - its name in messages: all, no_request, no_driver, duty */
+const char *budget_rung_name(enum governor_rung rung);
+/**
+ * budget_left_out() - whether calls of an operation were left out since a time
+ * @since_ns: CLOCK_MONOTONIC
+ */
+bool budget_left_out(const struct budget *budget, uint32_t op, uint64_t since_ns);

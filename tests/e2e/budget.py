@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+A budget for tracing, beside a program that counts its own calls: what is left out to keep it is said everywhere, what is
+called exact is exact, and a program that fits into the budget is traced whole: budget.py BUILD BACK_END.
+"""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+import ingero  # noqa: E402 (needs the path above)
+import kept  # noqa: E402
+
+LAUNCH = "cudaLaunchKernel"
+WORDS = (LAUNCH, "cudaStreamSynchronize", "cudaMalloc", "cudaFree", "cudaMemcpyAsync")
+LOSS = "to keep the budget"
+
+
+def traced(home, *options, load):
+    """(the trace, calls by operation as the program counted them)."""
+    report = home.path("report")
+    trace = ingero.trace(home.programs, *options, command=[home.programs.path("cudaload"), *load, "--report", report], environment=home.environment)
+    if trace.status:
+        raise ingero.Failed(f"the trace ended with {trace.status}: {trace.stderr[-500:]}")
+    with open(report, encoding="utf-8") as file:
+        books = {row["function"]: row["entries"] for row in json.load(file)["books"]}
+    return trace, {op: n for op, n in books.items() if op in WORDS}
+
+
+def rungs(trace):
+    """{operation: rungs of its figures}"""
+    found = {}
+    for line in trace.figures:
+        for row in line["operations"]:
+            if row["source"] != "host":
+                found.setdefault(row["op"], set()).add(row["rung"])
+    return found
+
+
+def levels(trace):
+    return [line["cost"].get("level") for line in trace.figures]
+
+
+def test_over(check, home, back_end):
+    """More launches than the budget pays for, and few of what every diagnosis needs."""
+    trace, made = traced(home, "--back-end", back_end, "--budget", "2%", load=("--rate", "50000", "--duration", "5s", "--mix", "launch=197,sync=1,malloc=1,free=1"))
+    cost, counts, found = trace.summary["cost"], trace.counts(source="cuda"), rungs(trace)
+    check("the budget is told", cost["budget_ratio"] == 0.02 and all(line["cost"]["budget_ratio"] == 0.02 for line in trace.figures), cost)
+    check("the last rung is reached", "duty" in levels(trace), levels(trace))
+    for op in set(made) - {LAUNCH}:
+        check(f"{op}: exact", counts.get(op) == made[op] and found[op] == {"exact"}, counts.get(op), made[op], found[op])
+    check("launches: fewer than there were", 0 < counts.get(LAUNCH, 0) < made[LAUNCH], counts.get(LAUNCH), made[LAUNCH])
+    check("launches: said in their figures", "duty" in found[LAUNCH], found[LAUNCH])
+    check("no call is said never to have returned", not any(row["abandoned"] for row in trace.operations()), trace.operations())
+    check("the loss is told", trace.summary["lost"]["budget"] >= 3000, trace.summary["lost"])
+    check("kept: the loss", LOSS in kept.words_of(home.run("explain").stdout), home.run("explain").stdout)
+
+
+def test_within(check, home, back_end):
+    """A program that fits into the budget, from its third second on at the latest."""
+    trace, made = traced(home, "--back-end", back_end, "--budget", "10%", load=("--rate", "300", "--duration", "6s"))
+    check("everything is traced", levels(trace)[-1] == "all", levels(trace))
+    check("and called exact", all(row["rung"] == "exact" for row in trace.figures[-1]["operations"]), trace.figures[-1]["operations"])
+    check("counts of tier 'always'", trace.counts(source="cuda").get("cudaMalloc") == made["cudaMalloc"], trace.counts(), made)
+
+
+def test_off(check, home, back_end):
+    trace, made = traced(home, "--back-end", back_end, "--budget", "off", load=("--rate", "50000", "--duration", "2s"))
+    counts = trace.counts(source="cuda")
+    check("every call is counted", all(counts.get(op) == n for op, n in made.items()), counts, made)
+    check("no budget is told", "budget_ratio" not in trace.summary["cost"] and set(levels(trace)) == {None}, trace.summary["cost"])
+    check("no loss", not trace.summary["lost"]["budget"], trace.summary["lost"])
+
+
+def test_text(check, home, back_end):
+    command = (home.programs.path("cudaload"), "--rate", "50000", "--duration", "3s", "--mix", "launch=1")
+    done = home.run("trace", "--back-end", back_end, "--budget", "2%", "--", *command)
+    text = kept.words_of(done.stderr + " " + done.stdout)
+    check("the summary says the budget and what is left out", "budget 2.0 %: launches and copies sampled" in text and LOSS in text, text)
+
+
+def main(build):
+    if os.geteuid() != 0:
+        kept.skip("needs root to trace")
+    check = kept.Checks()
+    with kept.Kept(build) as home:
+        for test in (test_over, test_within, test_off, test_text):
+            test(check, home, sys.argv[2])
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    kept.run(main)
