@@ -27,6 +27,9 @@
 #define CPU_LEAST_PART 20
 /* Own time is at least this part of CPU time: the calibrated cost may exceed what a flat-out thread really pays. */
 #define OWN_LEAST_PART 50
+/* Time between two samples while little changes, and how many times the calls of the last one are more. */
+#define SAMPLE_NS (500 * NSEC_PER_MSEC)
+#define MORE_CALLS 1.2
 /* Driver calls beyond those of the runtime by which a process makes driver calls of its own. */
 #define ALONE_PERCENT 1
 #define ALONE_LEAST 10
@@ -38,7 +41,7 @@ struct cell_seen {
 	uint16_t slot, op;
 };
 
-/* One process since the last step. */
+/* One process since the last sample. */
 struct slot_load {
 	uint64_t ns[PROBE_GROUP_COUNT]; /* time in probes, by the cost that decides */
 	uint64_t least_ns;		/* the same of all groups, by the lowest cost */
@@ -48,7 +51,7 @@ struct slot_load {
 
 struct thread_seen {
 	uint64_t calls, runtime_ns;
-	uint64_t new_calls, new_ns; /* since the last step */
+	uint64_t new_calls, new_ns; /* since the last sample */
 	uint32_t tid, slot;
 };
 
@@ -61,12 +64,14 @@ struct budget {
 	struct governor governor;
 	double share;
 	uint64_t lag_ns; /* from the begin of a detach to the last trap */
-	uint64_t stepped_ns;
-	uint64_t told_ns;			 /* LOSS_BUDGET has the time until then */
+	struct governor_sample sample;
+	uint64_t sampled_ns;
+	double rate;	  /* time in probes in the last sample, of the process with most, as part of its time */
+	uint64_t told_ns; /* LOSS_BUDGET has the time until then */
 	uint64_t left_out_ns[PROBE_GROUP_COUNT]; /* when the group was last seen not attached; 0: never */
 	struct cell_seen cells[PROCESS_CELLS];
 	struct slot_load slots[PROCESS_SLOTS];
-	thread_list threads; /* of the last step, by thread id */
+	thread_list threads; /* of the last sample, by thread id */
 };
 
 /* ---- measuring ---- */
@@ -110,19 +115,18 @@ static void cell_take(struct budget *b, const struct figure_cell *cell, struct c
 	load->least_ns += fresh * calibrate_added_ns(head);
 }
 
-/* Return: whether any call was counted */
-static bool cells_take(struct budget *b)
+/* Adds the calls since the last look. Return: time in probes of the process with most since the last sample */
+static uint64_t cells_take(struct budget *b)
 {
 	const struct figure_cell *cells = probe_set_cells(b->probes);
 	uint32_t n = probe_set_cells_used(b->probes);
-	bool is_any = false;
+	uint64_t most_ns = 0;
 
-	memset(b->slots, 0, sizeof(b->slots));
 	for (uint32_t i = 1; i < n; i++)
 		cell_take(b, &cells[i], &b->cells[i]);
-	for (size_t i = 1; i < PROCESS_SLOTS && !is_any; i++)
-		is_any = b->slots[i].least_ns > 0;
-	return is_any;
+	for (size_t i = 1; i < PROCESS_SLOTS; i++)
+		most_ns = MAX(most_ns, b->slots[i].least_ns);
+	return most_ns;
 }
 
 static const struct thread_seen *thread_seen_find(const thread_list *list, uint32_t tid)
@@ -155,7 +159,7 @@ static void thread_seen_take(const struct account_record *record, void *data)
 	}
 	now.new_calls = now.calls - calls;
 	now.new_ns = now.runtime_ns - MIN(runtime_ns, now.runtime_ns);
-	if (ARRAY_PUSH(&reading->list, now) == 0) /* otherwise it is judged at the next step */
+	if (ARRAY_PUSH(&reading->list, now) == 0) /* otherwise it is judged in the next one */
 		reading->budget->slots[record->slot].n_outer += now.new_calls;
 }
 
@@ -198,21 +202,36 @@ static bool is_driver_alone(const struct slot_load *slot)
 	return driver > runtime + runtime * ALONE_PERCENT / 100 + ALONE_LEAST;
 }
 
-static void sample_take(struct budget *b, uint64_t now_ns, struct governor_sample *ret)
+/* @most_ns: as returned by cells_take() */
+static void sample_measure(struct budget *b, uint64_t now_ns, uint64_t most_ns)
 {
-	uint64_t interval_ns = now_ns - b->stepped_ns;
+	uint64_t interval_ns = MAX(now_ns - b->sampled_ns, 1);
 	uint32_t both = PROBE_GROUP_BIT(PROBE_GROUP_RUNTIME) | PROBE_GROUP_BIT(PROBE_GROUP_DRIVER);
 	bool sees_both = (b->governor.groups & both) == both;
 
-	b->stepped_ns = now_ns;
-	*ret = (struct governor_sample){ .now_ns = now_ns };
-	if (!cells_take(b))
-		return;
+	b->sample = (struct governor_sample){ .now_ns = now_ns };
 	threads_take(b);
 	for (size_t i = 0; i < b->threads.n; i++)
-		load_add(b, &b->threads.items[i], interval_ns, ret);
+		load_add(b, &b->threads.items[i], interval_ns, &b->sample);
 	for (size_t i = 1; i < PROCESS_SLOTS && sees_both; i++)
-		ret->is_driver_alone |= is_driver_alone(&b->slots[i]);
+		b->sample.is_driver_alone |= is_driver_alone(&b->slots[i]);
+	b->rate = (double)most_ns / (double)interval_ns;
+	b->sampled_ns = now_ns;
+	memset(b->slots, 0, sizeof(b->slots));
+}
+
+/*
+ * Reading the threads takes ten times as long as reading the cells: while everything is attached and there are no more
+ * calls than in the last sample, that sample stands.
+ */
+static void sample_take(struct budget *b, uint64_t now_ns)
+{
+	uint64_t most_ns = cells_take(b), interval_ns = now_ns - b->sampled_ns;
+
+	if (b->governor.rung != GOVERNOR_ALL || interval_ns >= SAMPLE_NS ||
+	    (double)most_ns > b->rate * MORE_CALLS * (double)interval_ns)
+		sample_measure(b, now_ns, most_ns);
+	b->sample.now_ns = now_ns;
 }
 
 /* ---- acting ---- */
@@ -234,10 +253,9 @@ static void left_out_note(struct budget *b, enum governor_rung rung, uint32_t gr
 static void attached_note(struct budget *b, uint64_t begin_ns)
 {
 	uint64_t now_ns = clock_now_ns();
-	struct governor_sample ignored;
 
 	b->governor.limits.lag_ns = b->lag_ns + now_ns - begin_ns;
-	sample_take(b, now_ns, &ignored);
+	sample_measure(b, now_ns, cells_take(b));
 }
 
 static void budget_step(struct budget *b)
@@ -245,11 +263,10 @@ static void budget_step(struct budget *b)
 	uint64_t now_ns = clock_now_ns();
 	enum governor_rung rung = b->governor.rung;
 	uint32_t before = b->governor.groups;
-	struct governor_sample sample;
 	struct governor_step step;
 
-	sample_take(b, now_ns, &sample);
-	step = governor_step(&b->governor, &sample);
+	sample_take(b, now_ns);
+	step = governor_step(&b->governor, &b->sample);
 	target_set_thin(b->targets, step.groups);
 	probe_set_thin_records(b->probes, step.rung == GOVERNOR_DUTY);
 	left_out_note(b, rung, before & step.groups, now_ns);
@@ -281,8 +298,8 @@ int budget_open(uv_loop_t *loop, struct probe_set *probes, struct target_set *ta
 	b->targets = targets;
 	b->share = share;
 	b->lag_ns = limits.lag_ns;
-	b->stepped_ns = b->told_ns = clock_now_ns();
-	governor_begin(&b->governor, &limits, b->stepped_ns);
+	b->sampled_ns = b->told_ns = clock_now_ns();
+	governor_begin(&b->governor, &limits, b->sampled_ns);
 	(void)uv_timer_init(loop, &b->timer);
 	b->timer.data = b;
 	(void)uv_timer_start(&b->timer, budget_timer_fired, 1, 0);
