@@ -7,7 +7,7 @@
 /* Down above, up below these parts of the budget: the prediction is one of calibrated costs. */
 #define DOWN_ABOVE 0.8
 #define UP_BELOW 0.5
-#define DUTY_TARGET 0.5 /* a program with rests pays 1.5 times the cost of a swept call, and records besides */
+#define DUTY_TARGET 0.4 /* a program with rests pays 1.5 times the cost of a swept call, and records besides */
 /* At least this part of the budget is left for windows, when the other operations take all of it. */
 #define DUTY_LEAST 0.05
 
@@ -23,6 +23,7 @@
  * repeats. */
 #define LOOK_LEAST_NS NSEC_PER_SEC
 #define LOOK_BUDGET 0.1
+#define LOOK_WINDOWS 4 /* on the lowest rung; each group takes 7 ms to attach in each library */
 #define ALONE_NS (60 * NSEC_PER_SEC)
 
 /* Groups of a rung, between windows. */
@@ -123,6 +124,7 @@ static void rung_set(struct governor *g, enum governor_rung rung, uint64_t now_n
 	g->is_window = false;
 	g->window_ns = now_ns;
 	g->look_ns = LOOK_LEAST_NS;
+	g->n_windows = 0;
 }
 
 /* Between windows nothing new is known of a higher rung, but that it would still fit. */
@@ -140,6 +142,16 @@ static void rise_consider(struct governor *g, uint64_t now_ns)
 		rung_set(g, best, now_ns);
 }
 
+/* On the lowest rung most windows are a sample of launches and copies, and the first one and some others a look at all.
+ */
+static uint32_t window_groups(struct governor *g)
+{
+	bool is_look = g->rung != GOVERNOR_DUTY || g->n_windows % LOOK_WINDOWS == 0;
+
+	g->n_windows++;
+	return is_look ? PROBE_GROUPS_ALL : PROBE_GROUPS_ALL & ~PROBE_GROUP_BIT(PROBE_GROUP_REQUEST);
+}
+
 /* Return: time until a window begins or ends */
 static uint64_t window_turn(struct governor *g, uint64_t now_ns)
 {
@@ -151,7 +163,7 @@ static uint64_t window_turn(struct governor *g, uint64_t now_ns)
 		return length_ns - (now_ns - g->window_ns);
 	g->is_window = !g->is_window;
 	g->window_ns = now_ns;
-	g->groups = g->is_window ? PROBE_GROUPS_ALL : rung_groups[g->rung];
+	g->groups = g->is_window ? window_groups(g) : rung_groups[g->rung];
 	if (g->is_window)
 		g->look_ns = MIN(2 * g->look_ns, PERIOD_MOST_NS);
 	return g->is_window ? g->limits.window_ns : period_ns(g);

@@ -4,8 +4,8 @@
  * tracing. It has no clock and attaches nothing: budget.c measures, and acts on the decisions.
  *
  * The rungs of the ladder, each with less than the one before; operations of tier 'always' stay attached on all of
- * them. Now and then everything is attached for the time of a window, to learn what the rest would cost, and on the
- * lowest rung to see a sample of its calls.
+ * them. Now and then more is attached for the time of a window, to learn what the rest would cost, and on the lowest
+ * rung to see a sample of its calls.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ enum governor_rung {
 
 struct governor_limits {
 	double budget;	    /* share of the CPU time of any thread, above 0 */
-	uint64_t window_ns; /* length of a window, in which everything is attached */
+	uint64_t window_ns; /* length of a window, in which more than the rung is attached */
 	uint64_t lag_ns;    /* time beside it in which something of it is attached */
 };
 
@@ -65,8 +65,9 @@ struct governor {
 	uint64_t room_since_ns;		 /* a higher rung fits since then; 0: none does */
 	uint64_t raised_ns;		 /* last change to a higher rung; 0: none */
 	uint64_t wait_ns;		 /* time for which a higher rung must fit */
-	bool is_window;			 /* everything is attached for a short time */
+	bool is_window;			 /* more is attached for a short time */
 	uint64_t window_ns;		 /* begin of the current window, or end of the last one */
+	uint32_t n_windows;		 /* on this rung */
 	uint64_t look_ns;		 /* time between windows above GOVERNOR_DUTY */
 };
 

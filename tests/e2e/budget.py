@@ -60,7 +60,7 @@ def test_over(check, home, back_end):
 
 def test_within(check, home, back_end):
     """A program that fits into the budget, from its third second on at the latest."""
-    trace, made = traced(home, "--back-end", back_end, "--budget", "10%", load=("--rate", "300", "--duration", "6s"))
+    trace, made = traced(home, "--back-end", back_end, "--budget", "10%", load=("--rate", "50", "--duration", "6s"))
     check("everything is traced", levels(trace)[-1] == "all", levels(trace))
     check("and called exact", all(row["rung"] == "exact" for row in trace.figures[-1]["operations"]), trace.figures[-1]["operations"])
     check("counts of tier 'always'", trace.counts(source="cuda").get("cudaMalloc") == made["cudaMalloc"], trace.counts(), made)
