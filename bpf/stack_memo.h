@@ -193,21 +193,14 @@ VERIFIED_ALONE int memo_write(struct stack_scratch *s, struct memo_entry *e)
 	return 0;
 }
 
-/* Adds the walk that was just made, if it was made before. */
-VERIFIED_ALONE int memo_add(struct stack_scratch *s)
+/* Adds a walk, if there is room or it is its turn. */
+VERIFIED_ALONE int memo_put(struct stack_scratch *s)
 {
-	__u32 i, k, sequence, last, turn, *door;
+	__u32 i, k, sequence, last, turn;
 	struct memo_entry *e;
 
-	if (!s || !s->record.tag || !s->memo.is_exact || s->memo.n > MEMO_WORDS || !s->memo.n ||
-	    s->record.native_end == STACK_END_RULE || s->record.native_end == STACK_END_UNREADABLE)
+	if (!s || s->memo.n > MEMO_WORDS || !s->memo.n)
 		return 0;
-	i = s->walk.hash ^ s->record.sp;
-	door = &memo_doors[s->walk.hash >> (64 - MEMO_DOOR_BITS) & (MEMO_DOORS - 1)];
-	if (*door != i) {
-		*door = i;
-		return 0;
-	}
 	turn = memo_next++;
 	i = (memo_key(&s->record) >> (64 - MEMO_SET_BITS)) * MEMO_WAYS + turn % MEMO_WAYS;
 	e = bpf_map_lookup_elem(&memo, &i);
@@ -224,4 +217,19 @@ VERIFIED_ALONE int memo_add(struct stack_scratch *s)
 	barrier();
 	WRITE_ONCE(e->sequence, sequence + 2);
 	return 0;
+}
+
+/* Adds the walk that was just made, if it was made before. */
+static __always_inline void memo_add(struct stack_scratch *s)
+{
+	__u32 *door = &memo_doors[s->walk.hash >> (64 - MEMO_DOOR_BITS) & (MEMO_DOORS - 1)];
+	__u32 mark = s->walk.hash ^ s->record.sp;
+
+	if (!s->record.tag || !s->memo.is_exact || s->record.native_end == STACK_END_RULE ||
+	    s->record.native_end == STACK_END_UNREADABLE)
+		return;
+	if (*door == mark)
+		memo_put(s);
+	else
+		*door = mark;
 }

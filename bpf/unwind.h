@@ -277,7 +277,7 @@ static __always_inline int frame_leave(struct stack_scratch *s, const struct sta
 	return unwind_plain(s, rule, &s->walk.at);
 }
 
-#define FRAMES_AT_ONCE 4
+#define FRAMES_AT_ONCE 16
 
 /* Notes the next frames, and leaves each of them. Return: as frame_leave() */
 VERIFIED_ALONE int frames_leave(struct stack_scratch *s, const struct stack_maps *maps)
