@@ -309,7 +309,7 @@ static __always_inline __u64 python_hash_add(__u64 hash, const struct stack_pyth
 			      is_entry << 63);
 }
 
-#define PYTHON_FRAMES_AT_ONCE 8
+#define PYTHON_FRAMES_AT_ONCE 16
 
 /* Takes the next frames. Return: enum stack_end; STACK_END_NONE: p->next is the next one */
 VERIFIED_ALONE int python_frames_take(struct stack_scratch *s, struct interpreter *interpreter)
