@@ -13,10 +13,12 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "clock.h"
 
-#define LOOK_MS 100		/* a second is promised */
-#define RING_BYTES (64u << 10)	/* about 400 mappings between two looks, on each CPU */
-#define RECORD_BYTES_MAX 65536u /* perf_event_header.size is 16 bits */
+#define LOOK_MS 100		     /* a second is promised */
+#define LOOK_NS (20 * NSEC_PER_MSEC) /* that one takes: mappings for which there is no time count as lost */
+#define RING_BYTES (64u << 10)	     /* about 400 mappings between two looks, on each CPU */
+#define RECORD_BYTES_MAX 65536u	     /* perf_event_header.size is 16 bits */
 
 /*
  * Record of perf for attr.mmap2, with sample_id_all of PERF_SAMPLE_TID | PERF_SAMPLE_TIME. Source: perf_event_open(2).
@@ -141,8 +143,8 @@ static const uint8_t *record_at(const struct mapping_watch *watch, const struct 
 	return watch->record;
 }
 
-/* Return: whether some were lost */
-static bool cpu_ring_drain(struct mapping_watch *watch, const struct cpu_ring *ring)
+/* Return: whether some were lost, or not told for lack of time */
+static bool cpu_ring_drain(struct mapping_watch *watch, const struct cpu_ring *ring, uint64_t until_ns)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE), tail = ring->page->data_tail;
 	bool is_lost = false;
@@ -153,6 +155,10 @@ static bool cpu_ring_drain(struct mapping_watch *watch, const struct cpu_ring *r
 		memcpy(&header, record_at(watch, ring, tail, sizeof(header)), sizeof(header));
 		if (header.size < sizeof(header) || header.size > head - tail)
 			break; /* the kernel does not do that */
+		if (clock_now_ns() > until_ns) {
+			is_lost = true;
+			break;
+		}
 		if (header.type == PERF_RECORD_MMAP2)
 			mapping_tell(watch, record_at(watch, ring, tail, header.size), header.size);
 		is_lost |= header.type == PERF_RECORD_LOST;
@@ -170,13 +176,14 @@ static void rings_stop(struct mapping_watch *watch)
 
 static void mapping_watch_drain(struct mapping_watch *watch)
 {
+	uint64_t until_ns = clock_now_ns() + LOOK_NS;
 	bool is_lost = false;
 
 	if (!watch->is_on || watch->is_draining)
 		return;
 	watch->is_draining = true;
 	for (size_t i = 0; i < watch->rings.n; i++)
-		is_lost |= cpu_ring_drain(watch, &watch->rings.items[i]);
+		is_lost |= cpu_ring_drain(watch, &watch->rings.items[i], until_ns);
 	watch->is_draining = false;
 	if (!watch->is_on) /* the callback has turned it off */
 		rings_stop(watch);

@@ -24,7 +24,8 @@ struct mapping_seen {
 };
 
 typedef void (*mapping_seen_func)(const struct mapping_seen *seen, void *data);
-/** typedef mapping_lost_func - records were lost: the mappings of processes must be scanned */
+/** typedef mapping_lost_func - records were lost, or there was no time for them: the mappings of processes must be
+ * scanned */
 typedef void (*mapping_lost_func)(void *data);
 
 /**
