@@ -330,8 +330,9 @@ struct stack *process_stacks_note(struct process_stacks *p, const struct stack_r
 	p->n++;
 	if (record->id & STACK_ID_ONCE && record->id & STACK_ID_WAIT)
 		wait_copy_note(p, process, record->id);
-	maps = maps_for(p, process, record);
-	*ret_maps = maps ? process_maps_ref(maps) : NULL;
+	maps = ret_maps ? maps_for(p, process, record) : NULL;
+	if (maps)
+		*ret_maps = process_maps_ref(maps);
 	return stack;
 }
 

@@ -26,7 +26,7 @@ int process_stacks_new(struct stack_files *files, struct probe_set *probes, stru
 void process_stacks_free(struct process_stacks *processes);
 /**
  * process_stacks_note() - enter a stack under its id
- * @ret_maps: a reference to the mappings that hold for the record; NULL: not known
+ * @ret_maps: a reference to the mappings that hold for the record; NULL: not known. If it is NULL, they are not wanted
  *
  * The kernel half sends a stack again if a code object of it found no room on the ring: later calls get the new one.
  *

@@ -14,10 +14,12 @@
 #include "clock.h"
 #include "probes/probe_stacks.h"
 #include "procs/procfs.h"
+#include "procs/subordinate.h"
 #include "stacks/codes.h"
 #include "stacks/process_maps.h"
 #include "stacks/process_stacks.h"
 #include "stacks/stack_file.h"
+#include "stacks/user_time.h"
 #include "stacks/work.h"
 
 #define LOOKS_AHEAD 32 /* stacks that come in one turn of the loop: more of them point to the same code */
@@ -28,6 +30,8 @@
 #define TRIM_BYTES (4u << 20) /* of records that were on their way: their memory is given back to the system */
 #define LOOK_MS 100	      /* how often stacks that wait too long are looked for */
 #define SECOND_LOOKS 10
+#define KICK_PART                                                                                                      \
+	4 /* works that wait are looked at in one of so many nanoseconds: each answer may be for one of them */
 
 struct stacks {
 	struct stacks_events events;
@@ -36,17 +40,49 @@ struct stacks {
 	struct codes *codes;
 	struct process_stacks *processes;
 	struct probe_set *probes;
+	struct user_times times;
 	struct work *works; /* newest first */
 	struct work *done;  /* ready, to be told */
 	size_t n_works, n_bytes;
 	size_t n_bytes_most;   /* since memory was given back */
 	size_t n_ahead;	       /* stacks that came since the last turn of the loop */
 	uv_timer_t kick_timer; /* what is known now lets some works go on */
+	uint64_t kick_next_ns; /* not before then */
 	uv_timer_t look_timer;
 	uint32_t n_looks;
 	int n_handles; /* closing the last frees */
 	bool is_closing;
 };
+
+/* ---- time ---- */
+
+/* Work that follows one another for the same user. Zeroed: none yet. */
+struct spell {
+	uint32_t uid;
+	uint64_t from_ns; /* CPU time */
+};
+
+static void spell_end(struct stacks *s, const struct spell *spell)
+{
+	if (spell->from_ns)
+		user_time_add(&s->times, spell->uid, clock_spent_ns() - spell->from_ns, clock_now_ns());
+}
+
+static void spell_next(struct stacks *s, struct spell *spell, uint32_t uid)
+{
+	if (spell->from_ns && spell->uid == uid)
+		return;
+	spell_end(s, spell);
+	*spell = (struct spell){ .uid = uid, .from_ns = clock_spent_ns() };
+}
+
+/* Time since then. Waits count: for mappings that the user's threads change meanwhile. */
+static void time_took(struct stacks *s, uint32_t uid, uint64_t from_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	user_time_add(&s->times, uid, now_ns - from_ns, now_ns);
+}
 
 /* ---- works ---- */
 
@@ -54,8 +90,11 @@ static void kick_fired(uv_timer_t *timer);
 
 static void kick(struct stacks *s)
 {
+	uint64_t now_ns = clock_now_ns();
+	uint64_t left_ns = s->kick_next_ns > now_ns ? s->kick_next_ns - now_ns : 0;
+
 	if (!s->is_closing && !uv_is_active((uv_handle_t *)&s->kick_timer))
-		(void)uv_timer_start(&s->kick_timer, kick_fired, 0, 0);
+		(void)uv_timer_start(&s->kick_timer, kick_fired, (left_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC, 0);
 }
 
 static void file_told(struct stack_file *file, void *data)
@@ -98,35 +137,49 @@ static void work_settle(struct stacks *s, struct work **at)
 
 static void done_tell(struct stacks *s)
 {
+	struct spell spell = { .from_ns = 0 };
+
 	while (s->done) {
 		struct work *work = s->done;
 
+		spell_next(s, &spell, work->record->uid);
 		s->done = work->next;
 		s->events.ready(work->stack, s->events.data);
 		work_free(work);
 	}
+	spell_end(s, &spell);
 }
 
 static void works_advance(struct stacks *s)
 {
+	struct spell spell = { .from_ns = 0 };
+
 	s->n_ahead = 0;
 	for (struct work **at = &s->works; *at;) {
 		size_t n_bytes = (*at)->n_bytes;
-		bool is_done = work_advance(*at);
+		bool is_done;
 
+		spell_next(s, &spell, (*at)->record->uid);
+		is_done = work_advance(*at);
 		s->n_bytes -= n_bytes - (*at)->n_bytes;
 		if (is_done)
 			work_settle(s, at);
 		else
 			at = &(*at)->next;
 	}
+	spell_end(s, &spell);
 	stack_files_pump(s->files, file_told, s);
 	done_tell(s);
 }
 
 static void kick_fired(uv_timer_t *timer)
 {
-	works_advance(timer->data);
+	struct stacks *s = timer->data;
+	uint64_t from_ns = clock_now_ns(), now_ns;
+
+	works_advance(s);
+	now_ns = clock_now_ns();
+	s->kick_next_ns = now_ns + (KICK_PART - 1) * (now_ns - from_ns);
 }
 
 /* After a flood of copies, whose memory would be the daemon's for ever. */
@@ -155,6 +208,7 @@ static void look_fired(uv_timer_t *timer)
 		if (stack_files_second(s->files, now_ns))
 			process_stacks_reset(s->processes);
 		codes_second(s->codes, now_ns);
+		user_times_second(&s->times, now_ns);
 		memory_give_back(s);
 	}
 }
@@ -173,7 +227,7 @@ size_t stacks_waiting(const struct stacks *s)
 
 /* ---- records ---- */
 
-void stacks_take(struct stacks *s, const struct stack_record *record)
+static void work_add(struct stacks *s, const struct stack_record *record)
 {
 	struct process_maps *maps = NULL;
 	struct stack *stack = process_stacks_note(s->processes, record, &maps);
@@ -199,15 +253,46 @@ void stacks_take(struct stacks *s, const struct stack_record *record)
 	kick(s);
 }
 
-void stacks_take_mappings(struct stacks *s, const struct mappings_record *record)
+/* The stack has no frames. It is sent again when it is met the next time. */
+static void stack_pass_over(struct stacks *s, const struct stack_record *record)
 {
-	process_stacks_mappings(s->processes, record);
-	kick(s);
+	struct stack *stack = process_stacks_note(s->processes, record, NULL);
+
+	if (stack)
+		(void)stack_name(stack, NULL, 0, false, "this user's programs had too many new stacks at once");
+	if (stack && !(record->id & STACK_ID_ONCE))
+		probe_stacks_forget(s->probes, record->tgid, record->exec_gen, record->id);
 }
 
+void stacks_take(struct stacks *s, const struct stack_record *record)
+{
+	uint64_t from_ns = clock_now_ns();
+
+	if (user_time_is_left(&s->times, record->uid, from_ns))
+		work_add(s, record);
+	else
+		stack_pass_over(s, record);
+	time_took(s, record->uid, from_ns);
+}
+
+void stacks_take_mappings(struct stacks *s, const struct mappings_record *record)
+{
+	uint64_t from_ns = clock_now_ns();
+
+	if (!user_time_is_left(&s->times, record->uid, from_ns))
+		return;
+	process_stacks_mappings(s->processes, record);
+	kick(s);
+	time_took(s, record->uid, from_ns);
+}
+
+/* The kernel half sends it once: it is taken in any case. */
 void stacks_take_code(struct stacks *s, const struct code_record *record)
 {
+	uint64_t from_ns = clock_now_ns();
+
 	codes_take(s->codes, record);
+	time_took(s, record->uid, from_ns);
 }
 
 struct stack *stacks_find(struct stacks *s, const struct record_header *of, uint64_t id)
@@ -217,14 +302,19 @@ struct stack *stacks_find(struct stacks *s, const struct record_header *of, uint
 
 void stacks_look(struct stacks *s, uint32_t tgid, uint32_t exec_gen, uint32_t uid)
 {
+	uint64_t from_ns = clock_now_ns();
+
 	/* Processes that start while a call waits would be told as what it waited for. */
 	for (size_t i = 0; i < STACK_READERS_COUNT; i++)
 		if (i == STACK_READERS_ROOT || uid) {
 			child_begin(s->readers.parser[i]);
 			child_begin(s->readers.namer[i]);
 		}
+	if (!user_time_is_left(&s->times, uid, from_ns))
+		return;
 	process_stacks_look(s->processes, tgid, exec_gen, uid);
 	kick(s);
+	time_took(s, uid, from_ns);
 }
 
 void stacks_exec(struct stacks *s, uint32_t tgid, uint32_t exec_gen)
@@ -272,6 +362,7 @@ static void stacks_free(struct stacks *s)
 	process_stacks_free(s->processes);
 	codes_free(s->codes);
 	stack_files_free(s->files);
+	user_times_done(&s->times);
 	free(s);
 }
 
@@ -303,6 +394,7 @@ int stacks_open(uv_loop_t *loop, struct probe_set *probes, const struct stacks_e
 		return -ENOMEM;
 	s->events = *events;
 	s->probes = probes;
+	s->times.together = subordinate_read();
 	r = readers_open(loop, &s->readers);
 	if (r == 0)
 		r = stack_files_new(&s->readers, probes, &s->files);
