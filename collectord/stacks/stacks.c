@@ -22,11 +22,7 @@
 #include "stacks/user_time.h"
 #include "stacks/work.h"
 
-#define LOOKS_AHEAD 32 /* stacks that come in one turn of the loop: more of them point to the same code */
-/* Of records on their way; beyond, a stack is named with what is known at once. The rest is for those without a copy.
- */
-#define WORK_BYTES_MAX (64u << 20)
-#define WORK_COPIES_BYTES_MAX (WORK_BYTES_MAX / 4 * 3)
+#define LOOKS_AHEAD 32	      /* stacks that come in one turn of the loop: more of them point to the same code */
 #define TRIM_BYTES (4u << 20) /* of records that were on their way: their memory is given back to the system */
 #define LOOK_MS 100	      /* how often stacks that wait too long are looked for */
 #define SECOND_LOOKS 10
@@ -227,6 +223,19 @@ size_t stacks_waiting(const struct stacks *s)
 
 /* ---- records ---- */
 
+/* Of a user's records on their way. Counted only where there is little room. */
+static size_t works_bytes(const struct stacks *s, uint32_t uid)
+{
+	uint32_t share = user_times_share(&s->times, uid);
+	size_t n = 0;
+
+	if (works_have_room(s->n_bytes, s->n_bytes, /* is_copy= */ true))
+		return s->n_bytes;
+	for (const struct work *work = s->works; work; work = work->next)
+		n += user_times_share(&s->times, work->record->uid) == share ? work->n_bytes : 0;
+	return n;
+}
+
 static void work_add(struct stacks *s, const struct stack_record *record)
 {
 	struct process_maps *maps = NULL;
@@ -246,7 +255,8 @@ static void work_add(struct stacks *s, const struct stack_record *record)
 	s->n_works++;
 	s->n_bytes += work->n_bytes;
 	s->n_bytes_most = MAX(s->n_bytes_most, s->n_bytes);
-	if (s->n_bytes > (record->n_memory ? WORK_COPIES_BYTES_MAX : WORK_BYTES_MAX)) {
+	/* A stack without room is named with what is known at once. */
+	if (!works_have_room(works_bytes(s, record->uid), s->n_bytes, record->n_memory != 0)) {
 		work->is_crowded_out = true;
 		work_settle(s, &s->works);
 	}

@@ -140,6 +140,12 @@ bool work_advance(struct work *work)
 	return work->state == WORK_DONE;
 }
 
+bool works_have_room(size_t n_own, size_t n_all, bool is_copy)
+{
+	return n_all <= WORK_BYTES_MAX &&
+	       n_own <= (is_copy ? WORK_OF_FREE_COPY : WORK_OF_FREE) * (WORK_BYTES_MAX - n_all);
+}
+
 /* ---- frames ---- */
 
 static const char *name_of_path(const char *path)

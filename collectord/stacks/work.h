@@ -17,6 +17,14 @@ struct process_maps;
 struct python_code;
 struct codes;
 
+#define WORK_BYTES_MAX (64u << 20) /* of all works */
+/*
+ * A user may have so many times what is left free: a user alone has three quarters of all, and others find room,
+ * however much one has. Copies leave some of it to stacks without one.
+ */
+#define WORK_OF_FREE 3
+#define WORK_OF_FREE_COPY 2
+
 /* What a stack waits for. */
 enum work_state {
 	WORK_UNWINDS, /* rules of pages */
@@ -54,5 +62,11 @@ void work_free(struct work *work);
  * Return: whether it is done: work_finish() can give all that is to be had
  */
 bool work_advance(struct work *work);
+/**
+ * works_have_room() - whether the works of a user leave enough room to others
+ * @n_own, @n_all: bytes of the user's works, and of all, with the one in question
+ * @is_copy: it has stack memory
+ */
+bool works_have_room(size_t n_own, size_t n_all, bool is_copy);
 /** work_finish() - name the stack with what is known; it is ready then */
 void work_finish(struct work *work);
