@@ -353,8 +353,11 @@ struct stack *process_stacks_find(struct process_stacks *p, const struct record_
 
 void process_stacks_ready(struct process_stacks *p, const struct stack_record *record, const struct stack *stack)
 {
-	struct stacked *process = stacked_find(p, record->tgid, record->exec_gen, record->uid);
+	struct stacked *process;
 
+	if (p->n_bytes >= STACKS_OF_USER_BYTES_MAX)
+		stacks_make_room(p, record->uid);
+	process = stacked_find(p, record->tgid, record->exec_gen, record->uid);
 	if (!process || id_map_find(&process->stacks, record->id) != stack)
 		return;
 	process->n_bytes += stack_bytes(stack);

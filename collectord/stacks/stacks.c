@@ -26,8 +26,9 @@
 #define TRIM_BYTES (4u << 20) /* of records that were on their way: their memory is given back to the system */
 #define LOOK_MS 100	      /* how often stacks that wait too long are looked for */
 #define SECOND_LOOKS 10
-#define KICK_PART                                                                                                      \
-	4 /* works that wait are looked at in one of so many nanoseconds: each answer may be for one of them */
+#define DONE_BYTES_MAX (8u << 20) /* of the names of stacks that are told at once */
+/* Works that wait are looked at in one of so many nanoseconds: each answer may be for one of them. */
+#define KICK_PART 4
 
 struct stacks {
 	struct stacks_events events;
@@ -146,36 +147,46 @@ static void done_tell(struct stacks *s)
 	spell_end(s, &spell);
 }
 
-static void works_advance(struct stacks *s)
+/* Return: whether some were left for the next time, since so many were done */
+static bool works_advance(struct stacks *s)
 {
+	uint64_t now_ns = clock_now_ns();
 	struct spell spell = { .from_ns = 0 };
+	struct work **at = &s->works;
+	size_t n_done_bytes = 0;
 
 	s->n_ahead = 0;
-	for (struct work **at = &s->works; *at;) {
-		size_t n_bytes = (*at)->n_bytes;
+	while (*at && n_done_bytes < DONE_BYTES_MAX) {
+		struct work *work = *at;
+		size_t n_bytes = work->n_bytes;
 		bool is_done;
 
-		spell_next(s, &spell, (*at)->record->uid);
-		is_done = work_advance(*at);
-		s->n_bytes -= n_bytes - (*at)->n_bytes;
-		if (is_done)
+		spell_next(s, &spell, work->record->uid);
+		is_done = work_advance(work);
+		s->n_bytes -= n_bytes - work->n_bytes;
+		if (is_done || now_ns - work->since_ns > STACK_READY_NS) {
 			work_settle(s, at);
-		else
-			at = &(*at)->next;
+			n_done_bytes += stack_bytes(work->stack);
+		} else {
+			at = &work->next;
+		}
 	}
 	spell_end(s, &spell);
 	stack_files_pump(s->files, file_told, s);
 	done_tell(s);
+	return n_done_bytes >= DONE_BYTES_MAX;
 }
 
 static void kick_fired(uv_timer_t *timer)
 {
 	struct stacks *s = timer->data;
 	uint64_t from_ns = clock_now_ns(), now_ns;
+	bool has_more = works_advance(s);
 
-	works_advance(s);
 	now_ns = clock_now_ns();
 	s->kick_next_ns = now_ns + (KICK_PART - 1) * (now_ns - from_ns);
+	if (has_more)
+		kick(s);
 }
 
 /* After a flood of copies, whose memory would be the daemon's for ever. */
@@ -192,13 +203,7 @@ static void look_fired(uv_timer_t *timer)
 	struct stacks *s = timer->data;
 	uint64_t now_ns = clock_now_ns();
 
-	for (struct work **at = &s->works; *at;) {
-		if (now_ns - (*at)->since_ns > STACK_READY_NS)
-			work_settle(s, at);
-		else
-			at = &(*at)->next;
-	}
-	works_advance(s);
+	kick(s);
 	if (++s->n_looks % SECOND_LOOKS == 0) {
 		process_stacks_second(s->processes, now_ns);
 		if (stack_files_second(s->files, now_ns))

@@ -273,10 +273,40 @@ static void share_check(void)
 	}
 }
 
+#define LATER 40 /* more than have room */
+
+/* Stacks that are all read before the first one is named. */
+static void later_check(void)
+{
+	static char name[1u << 20];
+	const struct stack_frame frame = { .symbol = name, .qualname = "", .file = "", .module = "" };
+	struct stack_record record = { .tgid = (uint32_t)getpid(), .uid = 1000 };
+	struct process_maps *maps = NULL;
+	struct stack *stacks[LATER];
+	struct process_stacks *p;
+
+	memset(name, 'a', sizeof(name) - 1);
+	n_forgotten = 0;
+	CHECK_INT_EQ("later", process_stacks_new(NULL, NULL, &p), 0);
+	for (size_t i = 0; i < LATER; i++) {
+		record.id = i + 1;
+		stacks[i] = stack_ref(process_stacks_note(p, &record, &maps));
+	}
+	for (size_t i = 0; i < LATER; i++) {
+		record.id = i + 1;
+		CHECK_INT_EQ("later", stack_name(stacks[i], &frame, 1, true, ""), 0);
+		process_stacks_ready(p, &record, stacks[i]);
+		(void)stack_unref(stacks[i]);
+	}
+	CHECK_INT_EQ("named later: forgotten", n_forgotten, LATER);
+	process_stacks_free(p);
+}
+
 int main(void)
 {
 	again_check();
 	share_check();
+	later_check();
 	copies_check();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct process_stacks *p;
