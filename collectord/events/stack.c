@@ -2,6 +2,7 @@
 #include "events/stack.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,48 +48,85 @@ static void frame_texts(struct stack_frame *frame, const char **ret_texts[FRAME_
 	ret_texts[3] = &frame->module;
 }
 
-int stack_name(struct stack *stack, const struct stack_frame *frames, size_t n_frames, bool is_complete,
-	       const char *why)
+/* Whether the frame before has the same text: most frames of a stack are of few files. */
+static bool is_text_before(const struct stack_frame *frames, size_t i, size_t k)
+{
+	struct stack_frame pair[2] = { frames[i ? i - 1 : 0], frames[i] };
+	const char **before[FRAME_TEXTS], **now[FRAME_TEXTS];
+
+	frame_texts(&pair[0], before);
+	frame_texts(&pair[1], now);
+	return i && strcmp(*before[k], *now[k]) == 0;
+}
+
+struct stack_frame *stack_frames_copy(const struct stack_frame *frames, size_t n_frames, size_t *ret_bytes)
 {
 	size_t n_bytes = n_frames * sizeof(*frames);
-	const char **texts[FRAME_TEXTS];
+	const char **texts[FRAME_TEXTS], **before[FRAME_TEXTS];
+	struct stack_frame *copy;
 	char *at;
 
-	stack->is_ready = true;
 	for (size_t i = 0; i < n_frames; i++) {
 		struct stack_frame frame = frames[i];
 
 		frame_texts(&frame, texts);
 		for (size_t k = 0; k < FRAME_TEXTS; k++)
-			n_bytes += strlen(*texts[k]) + 1;
+			n_bytes += is_text_before(frames, i, k) ? 0 : strlen(*texts[k]) + 1;
 	}
-	stack->frames = n_frames ? malloc(n_bytes) : NULL;
+	copy = malloc(n_bytes + 1);
+	if (!copy)
+		return NULL;
+	at = (char *)(copy + n_frames);
+	for (size_t i = 0; i < n_frames; i++) {
+		copy[i] = frames[i];
+		frame_texts(&copy[i], texts);
+		frame_texts(&copy[i ? i - 1 : 0], before);
+		for (size_t k = 0; k < FRAME_TEXTS; k++) {
+			size_t n = strlen(*texts[k]) + 1;
+
+			if (is_text_before(frames, i, k)) {
+				*texts[k] = *before[k];
+				continue;
+			}
+			*texts[k] = memcpy(at, *texts[k], n);
+			at += n;
+		}
+	}
+	*ret_bytes = n_bytes;
+	return copy;
+}
+
+int stack_name(struct stack *stack, const struct stack_frame *frames, size_t n_frames, bool is_complete,
+	       const char *why)
+{
+	stack->is_ready = true;
+	stack->frames = n_frames ? stack_frames_copy(frames, n_frames, &stack->n_bytes) : NULL;
 	if (n_frames && !stack->frames) {
 		stack->why = "memory was short when its frames were named";
 		return -ENOMEM;
 	}
-	stack->n_bytes = n_bytes;
 	stack->n_frames = n_frames;
 	stack->is_complete = is_complete;
 	stack->why = why;
-	at = (char *)(stack->frames + n_frames);
-	for (size_t i = 0; i < n_frames; i++) {
-		stack->frames[i] = frames[i];
-		frame_texts(&stack->frames[i], texts);
-		for (size_t k = 0; k < FRAME_TEXTS; k++) {
-			size_t n = strlen(*texts[k]) + 1;
-
-			memcpy(at, *texts[k], n);
-			*texts[k] = at;
-			at += n;
-		}
-	}
 	return 0;
 }
 
 size_t stack_bytes(const struct stack *stack)
 {
 	return stack->n_bytes;
+}
+
+size_t stack_message_bytes(const struct stack *stack)
+{
+	size_t n_bytes = stack->n_frames * sizeof(*stack->frames);
+	const char **texts[FRAME_TEXTS];
+
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		frame_texts(&stack->frames[i], texts);
+		for (size_t k = 0; k < FRAME_TEXTS; k++)
+			n_bytes += strlen(*texts[k]) + 1;
+	}
+	return n_bytes;
 }
 
 static const char *module_name(const struct stack_frame *frame)

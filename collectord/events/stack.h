@@ -52,6 +52,14 @@ int stack_name(struct stack *stack, const struct stack_frame *frames, size_t n_f
 	       const char *why);
 /** stack_bytes() - memory of its frames and texts */
 size_t stack_bytes(const struct stack *stack);
+/** stack_message_bytes() - about what a message with it takes: each frame has its own texts there */
+size_t stack_message_bytes(const struct stack *stack);
+/**
+ * stack_frames_copy() - copy frames with their texts into one piece, to be freed; equal texts of frames one after the
+ * other are there once
+ * Return: NULL without memory
+ */
+struct stack_frame *stack_frames_copy(const struct stack_frame *frames, size_t n_frames, size_t *ret_bytes);
 /** stack_frame_func_bytes() - length of the name of its function, at the beginning of its symbol */
 size_t stack_frame_func_bytes(const struct stack_frame *frame);
 /** stack_site() - the frame that tells people where: the innermost of Python, else the innermost native one that is

@@ -101,7 +101,7 @@ static int trace_stack_add(struct trace *t, struct stack *stack)
 	if (ARRAY_PUSH(&t->batch_stacks, stack) < 0)
 		return -ENOMEM;
 	(void)stack_ref(stack);
-	t->batch_stacks_bytes += stack_bytes(stack);
+	t->batch_stacks_bytes += stack_message_bytes(stack);
 	return 0;
 }
 

@@ -135,39 +135,20 @@ int batch_take_finding(struct batch *batch, struct batch_finding *finding)
 	return ARRAY_PUSH(&batch->findings, *finding);
 }
 
-/* Copies the texts of a frame. Return: position after them */
-static char *frame_texts_copy(struct stack_frame *frame, char *at)
-{
-	const char **texts[] = { &frame->symbol, &frame->qualname, &frame->file, &frame->module };
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		size_t n = strlen(*texts[i]) + 1;
-
-		*texts[i] = memcpy(at, *texts[i], n);
-		at += n;
-	}
-	return at;
-}
-
 int batch_add_stack(struct batch *batch, const struct batch_stack *row, const struct stack *stack)
 {
 	struct batch_stack fresh = *row;
-	char *at;
+	size_t n_bytes;
 
 	fresh.is_complete = stack->is_complete;
 	fresh.why = stack->why;
-	fresh.frames = malloc(stack_bytes(stack) + 1);
+	fresh.frames = stack_frames_copy(stack->frames, stack->n_frames, &n_bytes);
 	fresh.n_frames = stack->n_frames;
 	if (!fresh.frames || ARRAY_PUSH(&batch->stacks, fresh) < 0) {
 		free(fresh.frames);
 		return -ENOMEM;
 	}
-	at = (char *)(fresh.frames + stack->n_frames);
-	for (size_t i = 0; i < stack->n_frames; i++) {
-		fresh.frames[i] = stack->frames[i];
-		at = frame_texts_copy(&fresh.frames[i], at);
-	}
-	batch->bytes += stack_bytes(stack);
+	batch->bytes += n_bytes;
 	return 0;
 }
 
