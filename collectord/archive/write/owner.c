@@ -8,9 +8,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
+
 /*
  * Raw system calls, because the C library's functions change every thread of the process. An fsuid other than 0 drops
- * the capabilities over files; the others are dropped, too, for good: this thread needs none.
+ * the capabilities over files; the others are dropped, too, for good, and with them those that an exec could give: this
+ * thread needs none.
  */
 int owner_become(uint32_t uid, uint32_t gid)
 {
@@ -26,5 +29,6 @@ int owner_become(uint32_t uid, uint32_t gid)
 	 */
 	if ((uint32_t)syscall(SYS_setfsgid, UINT32_MAX) != gid || (uint32_t)syscall(SYS_setfsuid, UINT32_MAX) != uid)
 		return -EPERM;
+	(void)capabilities_bound_none(); /* an unprivileged daemon may not, and gains nothing by an exec */
 	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
