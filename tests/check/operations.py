@@ -34,7 +34,9 @@ succeeded. Copy kinds are CUDA's: 0 host to host, 1 host to device, 2 device to 
 4 by the addresses. `sync` waits for the device, `alloc` and `free` change what memory there is: such calls are always
 recorded. The tier says what an operation is worth to a diagnosis: `always`, `affordable` (rates and CPU time of many short
 calls), `request` (what it tells is told elsewhere, too). All tiers are
-traced, and with perf events (before Linux 6.6) `always` alone unless `--calls all` asks for them.
+traced, and with perf events (before Linux 6.6) `always` alone unless `--calls all` asks for them. With `ingero trace --budget 2%`
+the tiers are also the order in which operations are left out where tracing takes more of a thread's CPU time than that: `request`
+first, then `affordable` of the driver, then `affordable` but for short windows; the answers name what is left out.
 
 Functions of libnccl without a row here are counted by their names, where `uprobe_multi` can be had (since Linux 6.6): their
 calls and times, no arguments, no results. Their ids begin at 672, and are others in each file.
