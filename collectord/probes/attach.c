@@ -154,6 +154,7 @@ static int perf_events(struct attach *a, const struct attach_programs *programs,
 	size_t i;
 	int r;
 
+	(void)hold_fd; /* released at the end */
 	r = perf_number(PERF_UPROBE "type", "", &type);
 	if (r < 0)
 		return r;

@@ -209,8 +209,8 @@ static const struct {
 static struct {
 	struct python_walk *bpf;
 	struct ring_buffer *ring;
-	struct stack_record stack;
 	int n_name, n_lines, n_codes;
+	struct stack_record stack;
 } run;
 
 static int on_record(void *data, void *bytes, size_t n)
