@@ -22,6 +22,7 @@
 #include "rig.h"
 #include "rules.h"
 #include "tests/support/check.h"
+#include "tests/support/whole.h"
 
 #define ROUNDS_MAX 101
 #define PATHS 4096 /* more stacks than the memo has entries, all with the same registers */
@@ -52,7 +53,7 @@ struct bench {
 };
 
 /* One of 2^n ways to the call: each bit selects the place of a call. */
-static __attribute__((noinline, noclone)) int path_call(unsigned int bits, unsigned int n)
+static WHOLE int path_call(unsigned int bits, unsigned int n)
 {
 	int r;
 

@@ -9,11 +9,12 @@
 #include "probes/probe_set_state.h"
 #include "rig.h"
 #include "tests/support/check.h"
+#include "tests/support/whole.h"
 
 #define FREES (sizeof(((struct ingero__bss *)0)->code_frees) / sizeof(uint32_t))
 #define ROUNDS 1009
 
-static __attribute__((noinline, noclone)) void code_dealloc(uint64_t code)
+static WHOLE void code_dealloc(uint64_t code)
 {
 	__asm__ volatile("" : : "r"(code) : "memory");
 }

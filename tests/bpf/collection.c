@@ -14,6 +14,7 @@
 #include "rig.h"
 #include "tests/support/check.h"
 #include "waits.h"
+#include "tests/support/whole.h"
 
 #define COLLECTIONS 5
 #define SPIN_NS (10 * NSEC_PER_MSEC)
@@ -28,13 +29,13 @@ typedef void (*inside_func)(void);
 __attribute__((section(".data.semaphores"))) static volatile uint16_t begin_semaphore, end_semaphore;
 extern const char collection_begins_here[], collection_ends_here[];
 
-static __attribute__((noinline, noclone)) void collect(inside_func inside)
+static WHOLE void collect(inside_func inside)
 {
 	inside();
 	__asm__ volatile("" ::: "memory"); /* no call that is jumped to */
 }
 
-static __attribute__((noinline, noclone)) void collect_marked(inside_func inside)
+static WHOLE void collect_marked(inside_func inside)
 {
 	if (begin_semaphore)
 		__asm__ volatile("collection_begins_here: nop" ::: "memory");

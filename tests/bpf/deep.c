@@ -4,8 +4,10 @@
 #include <alloca.h>
 #include <string.h>
 
+#include "tests/support/whole.h"
+
 #define STAYS(r) __asm__ volatile("" : "+r"(r) : : "memory") /* no tail call */
-#define OWN static __attribute__((noinline, noclone))
+#define OWN static WHOLE
 
 int DEEP(unsigned int n, deep_func func, void *data);
 

@@ -588,7 +588,7 @@ static int family_run(void *data)
 	const struct family *family = data;
 
 	become(family->uid);
-	for (size_t i = 0; i < family->n_children; i++) {
+	for (volatile size_t i = 0; i < family->n_children; i++) {
 		pid_t pid = vfork();
 
 		if (pid == 0)

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/support/whole.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -75,7 +77,7 @@ extern volatile unsigned int callers_n_turns; /* 2, which no compiler knows */
 
 /* Keeps a call from becoming a jump, and a frame from being shared. */
 #define CALLERS_STAYS() __asm__ volatile("" ::: "memory")
-#define CALLERS_NOINLINE __attribute__((noinline, noclone))
+#define CALLERS_NOINLINE WHOLE
 
 struct callers_row {
 	const char *name;

@@ -188,5 +188,5 @@ const struct callers_row callers_debian[] = {
 	{ "debian_crypto", by_crypto, CALLERS_COMPLETE, 0 },
 	{ "debian_yaml", by_yaml, CALLERS_COMPLETE, 0 },
 	{ "debian_jansson", by_jansson, CALLERS_COMPLETE, 0 },
-	{ NULL },
+	{ .name = NULL },
 };

@@ -267,5 +267,5 @@ const struct callers_row callers_libraries[] = {
 	{ "stripped", stripped, CALLERS_COMPLETE, 0 },
 	{ "debug_link", debug_link, CALLERS_COMPLETE, 0 },
 	{ "mini_debug", mini_debug, CALLERS_COMPLETE, 0 },
-	{ NULL },
+	{ .name = NULL },
 };

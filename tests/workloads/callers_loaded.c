@@ -10,12 +10,13 @@
 #include <string.h>
 
 #include "callers_loaded.h"
+#include "tests/support/whole.h"
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define LOADED(function) JOIN(LOADED_NAME, function)
 #define STAYS(room) __asm__ volatile("" ::"r"(room) : "memory")
-#define NOINLINE static __attribute__((noinline, noclone))
+#define NOINLINE static WHOLE
 
 NOINLINE int LOADED(_inner)(void **pointer, size_t bytes, callers_fn *function, struct loaded *loaded)
 {

@@ -6,9 +6,10 @@
 #include <time.h>
 
 #include "cuda_calls.h"
+#include "tests/support/whole.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE WHOLE
 #define STAYS() __asm__ volatile("" ::: "memory")
 #define FRAMES_MAX 1024
 #define CHUNKS_MAX 1024u

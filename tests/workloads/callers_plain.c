@@ -194,5 +194,5 @@ const struct callers_row ROWS[] = {
 	{ NAME("qsort"), by_qsort, CALLERS_COMPLETE, 0 },
 	{ NAME("twalk"), by_twalk, CALLERS_COMPLETE, 0 },
 	{ NAME("dlsym"), by_dlsym, CALLERS_COMPLETE, 0 },
-	{ NULL },
+	{ .name = NULL },
 };

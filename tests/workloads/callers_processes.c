@@ -126,5 +126,5 @@ const struct callers_row callers_processes[] = {
 	{ "vfork", child_of_vfork, CALLERS_COMPLETE, 0 },
 	{ "clone", child_of_clone, CALLERS_COMPLETE, 0 },
 	{ "exec", exec, CALLERS_EITHER, 0 },
-	{ NULL },
+	{ .name = NULL },
 };

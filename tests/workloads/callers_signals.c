@@ -124,5 +124,5 @@ const struct callers_row callers_signals[] = {
 	{ "signal_fault", fault, CALLERS_COMPLETE, 0 },
 	{ "signal_timer", timer, CALLERS_COMPLETE, 0 },
 #endif
-	{ NULL },
+	{ .name = NULL },
 };

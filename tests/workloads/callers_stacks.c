@@ -254,5 +254,5 @@ const struct callers_row callers_stacks[] = {
 #endif
 	{ "fibre", fibre, CALLERS_COMPLETE, 0 },
 	{ "nested", nested, CALLERS_COMPLETE, 0 },
-	{ NULL },
+	{ .name = NULL },
 };
