@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
-#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/parse.h"
+#include "base/thread.h"
 #include "probes/closer.h"
 
 #define PERF_UPROBE "/sys/bus/event_source/devices/uprobe/"
@@ -279,18 +280,12 @@ static void *closing_run(void *data)
 struct attach_closing *attach_close_aside(struct attach *a)
 {
 	struct attach_closing *closing = a && !a->is_slow ? calloc(1, sizeof(*closing)) : NULL;
-	sigset_t all, before;
-	int r = ENOMEM;
 
 	if (closing) {
 		closing->attach = a;
-		(void)sigfillset(&all);
-		(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-		r = pthread_create(&closing->thread, NULL, closing_run, closing);
-		(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+		if (thread_start(&closing->thread, closing_run, closing) == 0)
+			return closing;
 	}
-	if (r == 0)
-		return closing;
 	free(closing);
 	attach_close(a);
 	return NULL;
