@@ -62,8 +62,7 @@ static const struct option trace_options[] = {
 	OPTION_ROW(FLAG, "all", is_all, "Processes of all users, not only your own"),
 	OPTION_ROW(DURATION, "duration", duration_ns,
 		   "Stop after this time, such as 30s or 5m, from when the probes are in place; default: at Ctrl-C, or "
-		   "at the "
-		   "end of all processes of --pid",
+		   "at the end of all processes of --pid",
 		   .letter = 'd', .value = "TIME", .zero_way_out = "leave it out to trace until Ctrl-C"),
 	JSON_OPTION(is_json,
 		    "Print one JSON object a line (docs/schema/trace-*.schema.json); a program's output then goes "

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,55 +42,54 @@ struct stack *stack_unref(struct stack *stack)
 
 /* The texts of a frame, in one order for all who walk them. */
 #define FRAME_TEXTS 4
-static void frame_texts(struct stack_frame *frame, const char **ret_texts[FRAME_TEXTS])
+static const char **frame_text(const struct stack_frame *frame, size_t k)
 {
-	ret_texts[0] = &frame->symbol;
-	ret_texts[1] = &frame->qualname;
-	ret_texts[2] = &frame->file;
-	ret_texts[3] = &frame->module;
+	static const size_t places[FRAME_TEXTS] = { offsetof(struct stack_frame, symbol),
+						    offsetof(struct stack_frame, qualname),
+						    offsetof(struct stack_frame, file),
+						    offsetof(struct stack_frame, module) };
+
+	return (const char **)((uintptr_t)frame + places[k]);
 }
 
 /* Whether the frame before has the same text: most frames of a stack are of few files. */
 static bool is_text_before(const struct stack_frame *frames, size_t i, size_t k)
 {
-	struct stack_frame pair[2] = { frames[i ? i - 1 : 0], frames[i] };
-	const char **before[FRAME_TEXTS], **now[FRAME_TEXTS];
+	return i && strcmp(*frame_text(&frames[i - 1], k), *frame_text(&frames[i], k)) == 0;
+}
 
-	frame_texts(&pair[0], before);
-	frame_texts(&pair[1], now);
-	return i && strcmp(*before[k], *now[k]) == 0;
+/* @is_once: equal texts of frames one after the other count once */
+static size_t frames_bytes(const struct stack_frame *frames, size_t n_frames, bool is_once)
+{
+	size_t n_bytes = n_frames * sizeof(*frames);
+
+	for (size_t i = 0; i < n_frames; i++)
+		for (size_t k = 0; k < FRAME_TEXTS; k++)
+			if (!is_once || !is_text_before(frames, i, k))
+				n_bytes += strlen(*frame_text(&frames[i], k)) + 1;
+	return n_bytes;
 }
 
 struct stack_frame *stack_frames_copy(const struct stack_frame *frames, size_t n_frames, size_t *ret_bytes)
 {
-	size_t n_bytes = n_frames * sizeof(*frames);
-	const char **texts[FRAME_TEXTS], **before[FRAME_TEXTS];
-	struct stack_frame *copy;
+	size_t n_bytes = frames_bytes(frames, n_frames, /* is_once= */ true);
+	struct stack_frame *copy = malloc(n_bytes + 1);
 	char *at;
 
-	for (size_t i = 0; i < n_frames; i++) {
-		struct stack_frame frame = frames[i];
-
-		frame_texts(&frame, texts);
-		for (size_t k = 0; k < FRAME_TEXTS; k++)
-			n_bytes += is_text_before(frames, i, k) ? 0 : strlen(*texts[k]) + 1;
-	}
-	copy = malloc(n_bytes + 1);
 	if (!copy)
 		return NULL;
 	at = (char *)(copy + n_frames);
 	for (size_t i = 0; i < n_frames; i++) {
 		copy[i] = frames[i];
-		frame_texts(&copy[i], texts);
-		frame_texts(&copy[i ? i - 1 : 0], before);
 		for (size_t k = 0; k < FRAME_TEXTS; k++) {
-			size_t n = strlen(*texts[k]) + 1;
+			size_t n;
 
 			if (is_text_before(frames, i, k)) {
-				*texts[k] = *before[k];
+				*frame_text(&copy[i], k) = *frame_text(&copy[i - 1], k);
 				continue;
 			}
-			*texts[k] = memcpy(at, *texts[k], n);
+			n = strlen(*frame_text(&frames[i], k)) + 1;
+			*frame_text(&copy[i], k) = memcpy(at, *frame_text(&frames[i], k), n);
 			at += n;
 		}
 	}
@@ -118,15 +119,7 @@ size_t stack_bytes(const struct stack *stack)
 
 size_t stack_message_bytes(const struct stack *stack)
 {
-	size_t n_bytes = stack->n_frames * sizeof(*stack->frames);
-	const char **texts[FRAME_TEXTS];
-
-	for (size_t i = 0; i < stack->n_frames; i++) {
-		frame_texts(&stack->frames[i], texts);
-		for (size_t k = 0; k < FRAME_TEXTS; k++)
-			n_bytes += strlen(*texts[k]) + 1;
-	}
-	return n_bytes;
+	return frames_bytes(stack->frames, stack->n_frames, /* is_once= */ false);
 }
 
 static const char *module_name(const struct stack_frame *frame)
