@@ -105,6 +105,7 @@ void engine_call(struct engine *e, const struct event *event)
 	if (!p)
 		return; /* out of memory: only the examples of a finding are fewer */
 
+	failed_calls_note(&p->failed, event);
 	for (int i = 0; i < DETECTOR_COUNT; i++) {
 		const struct detector *d = detector_get((enum detector_number)i);
 		uint64_t ns = d->is_once && (p->done & (1u << i)) ? 0 : detector_call_ns(d, event);
@@ -416,6 +417,7 @@ static void engine_process_look(struct process_memory *p, void *data)
 		return;
 	}
 	p->has_oom = false;
+	p->failed.n = 0;
 	p->in_tick = NULL;
 	p->in_flight.n = 0;
 }
