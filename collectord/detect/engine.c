@@ -105,6 +105,7 @@ void engine_call(struct engine *e, const struct event *event)
 	if (!p)
 		return; /* out of memory: only the examples of a finding are fewer */
 
+	p->has_kept = true;
 	failed_calls_note(&p->failed, event);
 	for (int i = 0; i < DETECTOR_COUNT; i++) {
 		const struct detector *d = detector_get((enum detector_number)i);
@@ -127,7 +128,7 @@ void engine_host(struct engine *e, const struct event *event)
 		p->children[p->n_children++ % CHILDREN_MAX] = event->life->fork.child;
 	/* A process without calls is in no tick, so its end is handled here. */
 	p = event->process->memory;
-	if (event->life->type == RECORD_EXIT && p && !p->first_call_ns && !p->has_oom)
+	if (event->life->type == RECORD_EXIT && p && !p->first_call_ns && !p->has_oom && !p->has_kept)
 		memory_forget(e->memory, p);
 	if (event->life->type != RECORD_OOM)
 		return;

@@ -49,6 +49,7 @@ struct process_memory {
 	op_memories ops;
 	ARRAY(struct track *) tracks;
 	struct failed_calls failed; /* since the last tick */
+	bool has_kept;		    /* a call of it was recorded: its figures come with a tick */
 	struct examples examples[DETECTOR_COUNT];
 	struct sites *sites; /* DETECTOR_COUNT; NULL: no call had a stack */
 	ARRAY(const struct in_flight_record *) in_flight; /* of this tick; borrowed from it */

@@ -17,46 +17,60 @@ static const struct {
 	enum finding_severity severity;
 	double failed, bytes;
 	uint32_t recurrence;
+	bool is_ended; /* it ends before the first tick */
 } cases[] = {
-	{ "none failed", { { "cudaMalloc", 0, MIB, 0 } }, NULL, 0, 0, 0, 0 },
+	{ "none failed", { { "cudaMalloc", 0, MIB, 0 } }, NULL, 0, 0, 0, 0, false },
 	{ "one failed",
 	  { { "cudaMalloc", 0, MIB, 0 }, { "cudaMalloc", 2, 512 * MIB, 0 } },
 	  "cudaMalloc failed: the device's memory is exhausted",
 	  FINDING_MEDIUM,
 	  1,
 	  512 * MIB,
-	  0 },
+	  0,
+	  false },
+	{ "one failed, and that was the end",
+	  { { "cudaMalloc", 0, MIB, 0 }, { "cudaMalloc", 2, 512 * MIB, 0 } },
+	  "cudaMalloc failed: the device's memory is exhausted",
+	  FINDING_MEDIUM,
+	  1,
+	  512 * MIB,
+	  0,
+	  true },
 	{ "tried again",
 	  { { "cudaMalloc", 2, 512 * MIB, 0 }, { "cudaFree", 0, 0, 0 }, { "cudaMalloc", 0, 512 * MIB, 0 } },
 	  "cudaMalloc found no device memory, and succeeded when tried again",
 	  FINDING_LOW,
 	  1,
 	  512 * MIB,
-	  0 },
+	  0,
+	  false },
 	{ "tried again, in vain",
 	  { { "cudaMalloc", 2, 512 * MIB, 0 }, { "cudaFree", 0, 0, 0 }, { "cudaMalloc", 2, 512 * MIB, 0 } },
 	  "cudaMalloc failed: the device's memory is exhausted",
 	  FINDING_MEDIUM,
 	  2,
 	  512 * MIB,
-	  0 },
+	  0,
+	  false },
 	{ "only a smaller one succeeds",
 	  { { "cudaMalloc", 2, 512 * MIB, 0 }, { "cudaMalloc", 0, MIB, 0 } },
 	  "cudaMalloc failed: the device's memory is exhausted",
 	  FINDING_MEDIUM,
 	  1,
 	  512 * MIB,
-	  0 },
+	  0,
+	  false },
 	{ "again in a later second",
 	  { { "cudaMalloc", 2, 512 * MIB, 0 }, { "cudaMalloc", 0, 512 * MIB, 0 }, { "cudaMalloc", 2, 256 * MIB, 1 } },
 	  "cudaMalloc failed: the device's memory is exhausted",
 	  FINDING_MEDIUM,
 	  2,
 	  384 * MIB,
-	  1 },
-	{ "an invalid size", { { "cudaMalloc", 1, 512 * MIB, 0 } }, NULL, 0, 0, 0, 0 },
-	{ "pinned memory of the host", { { "cudaMallocHost", 2, 512 * MIB, 0 } }, NULL, 0, 0, 0, 0 },
-	{ "no allocation", { { "cudaLaunchKernel", 2, 0, 0 } }, NULL, 0, 0, 0, 0 },
+	  1,
+	  false },
+	{ "an invalid size", { { "cudaMalloc", 1, 512 * MIB, 0 } }, NULL, 0, 0, 0, 0, false },
+	{ "pinned memory of the host", { { "cudaMallocHost", 2, 512 * MIB, 0 } }, NULL, 0, 0, 0, 0, false },
+	{ "no allocation", { { "cudaLaunchKernel", 2, 0, 0 } }, NULL, 0, 0, 0, 0, false },
 };
 
 int main(void)
@@ -72,6 +86,8 @@ int main(void)
 				play_returned(p, cases[i].calls[k].op, cases[i].calls[k].code, cases[i].calls[k].bytes);
 				play_calls(p, cases[i].calls[k].op, 1, US, BLAME_ON_CPU);
 			}
+			if (cases[i].is_ended && !second)
+				play_exit(p);
 			CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
 		}
 		f = play_find(p, "device_oom");
