@@ -26,7 +26,7 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 	const struct cred *cred = task->cred;
 	struct process_entry *entry, fresh = {};
 	struct process_slot *s;
-	__u32 slot = 0, before;
+	__u32 slot = 0, share, before;
 
 	if (!leader || !cred)
 		return 0;
@@ -52,7 +52,10 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 	s->gone_ns = 0;
 	s->tgid = tgid;
 	s->uid = cred->uid.val;
-	WRITE_ONCE(slot_shares[slot & (PROCESS_SLOTS - 1)], share_claim(cred->uid.val));
+	share = share_claim(cred->uid.val);
+	WRITE_ONCE(slot_shares[slot & (PROCESS_SLOTS - 1)], share);
+	if (READ_ONCE(lone_share) != share)
+		WRITE_ONCE(lone_share, SHARE_REST);
 	s->exec_gen = entry->exec_gen;
 	s->flags = entry->is_guarded || !credentials_are_own(task) ? PROCESS_GUARDED : 0;
 	s->exit_code = 0;

@@ -20,6 +20,7 @@ static const struct {
 	{ LOSS_PATHS, offsetof(struct share_losses, paths) },
 	{ LOSS_BEHIND, offsetof(struct share_losses, behind) },
 	{ LOSS_STACKS, offsetof(struct share_losses, stacks) },
+	{ LOSS_RING_FULL, offsetof(struct share_losses, calls) },
 };
 
 static uint64_t *share_count(struct share_losses *losses, size_t k)
@@ -151,11 +152,16 @@ static bool share_is_needed(const struct probe_set *set, uint32_t share)
 static void shares_free(struct probe_set *set)
 {
 	bool has_process[USER_SHARES] = { false };
-	uint32_t n_subordinate = 0;
+	uint32_t n_subordinate = 0, n_with_process = 0, lone = SHARE_REST;
 
 	for (uint32_t slot = 0; slot < PROCESS_SLOTS; slot++)
 		if (set->slots[slot].state != PROCESS_SLOT_FREE)
 			has_process[share_of_slot(set, slot)] = true;
+	for (uint32_t i = 0; i < USER_SHARES; i++) {
+		n_with_process += has_process[i];
+		lone = has_process[i] ? i : lone;
+	}
+	__atomic_store_n(&set->bpf->bss->lone_share, n_with_process == 1 ? lone : SHARE_REST, __ATOMIC_RELAXED);
 	for (uint32_t i = SHARES_FIRST; i < USER_SHARES; i++) {
 		struct share_losses *share = share_at(set, i);
 
