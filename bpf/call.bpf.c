@@ -16,6 +16,7 @@
 #include "entry.h"
 #include "optable.h"
 #include "stack.h"
+#include "thinning.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -413,6 +414,8 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	kids += nested_ns[f->head & 3];
 	if (t->wants & WISH_RECORDS) {
 		end.reason = reason_of(t, cell, row->traits, &end);
+		if (end.reason && is_thinning && !call_is_kept(t->slot))
+			end.reason = 0;
 		if (end.reason && t->wants & WISH_STACKS) {
 			end.stack = stack_take(t, f->ip, regs_ip(ctx), regs_sp(ctx), regs_frame_pointer(ctx));
 			if (!end.stack)

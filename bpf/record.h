@@ -511,10 +511,10 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
 /*
  * What found no room in the share of its user, or on a ring: rows of waits, entries of wakers, final accounts of threads,
  * parts of waits for a CPU, records of process life, of calls and of waits. Paths and stacks that were not sent, for any
- * reason.
+ * reason. Calls that were left out (thinning.h).
  */
 struct share_losses {
-	__u64 waits, wakers, accounts, lives, paths, behind, stacks, calls;
+	__u64 waits, wakers, accounts, lives, paths, behind, stacks, calls, thinned;
 	__u32 uid;     /* whose share it is */
 	__u32 is_used; /* by that user */
 };

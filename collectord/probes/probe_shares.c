@@ -21,6 +21,7 @@ static const struct {
 	{ LOSS_BEHIND, offsetof(struct share_losses, behind) },
 	{ LOSS_STACKS, offsetof(struct share_losses, stacks) },
 	{ LOSS_RING_FULL, offsetof(struct share_losses, calls) },
+	{ LOSS_THINNED, offsetof(struct share_losses, thinned) },
 };
 
 static uint64_t *share_count(struct share_losses *losses, size_t k)
@@ -84,6 +85,22 @@ void probe_set_share_lose(struct probe_set *set, uint32_t slot, enum loss_reason
 	for (size_t k = 0; k < ARRAY_SIZE(share_reasons); k++)
 		if (share_reasons[k].reason == reason)
 			(void)__atomic_fetch_add(share_count(losses, k), 1, __ATOMIC_RELAXED);
+}
+
+/* ---- thinning ---- */
+
+void probe_set_thin_shares(struct probe_set *set, const uint32_t keep[USER_SHARES], bool is_on)
+{
+	struct ingero__bss *bss = set->bpf->bss;
+
+	for (size_t i = 0; i < USER_SHARES; i++)
+		__atomic_store_n(&bss->keep_of[i], keep[i], __ATOMIC_RELAXED);
+	__atomic_store_n(&bss->is_thinning, is_on, __ATOMIC_RELAXED);
+}
+
+uint32_t probe_set_thinned(const struct probe_set *set, uint32_t share)
+{
+	return __atomic_load_n(&set->bpf->bss->left_out_of[share % USER_SHARES], __ATOMIC_RELAXED);
 }
 
 /* ---- entries ---- */
