@@ -12,8 +12,11 @@
 /* Of one step: records take only a part of the time, and the next sample tells more. */
 #define FALL_MOST 0.1
 #define RISE_MOST 1.25
-/* So many records a second are never the reason: 5 us each at most, 0.05 % of a CPU. */
-#define RECORDS_LEAST 100.0
+/*
+ * So many records a second has each user in any case: whoever has fewer keeps all. (Guess: 2 % of a CPU at 40 us each,
+ * as records with new stacks cost; others cost 2 us.)
+ */
+#define LEVEL_LEAST 500.0
 /* A peak counts for so long that a flood which pauses is not let in anew each time: half of it after 7 s. */
 #define PEAK_STAYS 0.9
 
@@ -27,7 +30,7 @@ static double most_next(const struct thinning *t, const struct thinning_sample *
 	double factor = TARGET * t->limit / MAX(sample->used, t->limit / 1000);
 
 	if (sample->used > t->limit)
-		return MAX((t->most > 0 ? MIN(t->most, kept) : kept) * MAX(factor, FALL_MOST), RECORDS_LEAST);
+		return MAX((t->most > 0 ? MIN(t->most, kept) : kept) * MAX(factor, FALL_MOST), LEVEL_LEAST);
 	if (sample->used < MORE_BELOW * t->limit)
 		return t->most * MIN(factor, RISE_MOST);
 	return t->most;
@@ -72,7 +75,7 @@ bool thinning_step(struct thinning *t, const struct thinning_sample *sample, uin
 	memset(ret_keep, 0, USER_SHARES * sizeof(*ret_keep));
 	if (t->most <= 0)
 		return false;
-	level = level_find(rates, t->most);
+	level = MAX(level_find(rates, t->most), LEVEL_LEAST);
 	for (size_t i = 0; i < USER_SHARES; i++)
 		if (t->peaks[i] > level)
 			ret_keep[i] = (uint32_t)MAX(level / t->peaks[i] * (double)UINT32_MAX, 1.0);

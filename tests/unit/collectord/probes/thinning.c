@@ -31,12 +31,13 @@ static const struct {
 	{ "one floods beside others", 0.5, 0.01, 5e-6, { 200000, 200, 5000 }, 0, 0, 0, { 0.3, 1, 1 }, 0.3, 0.5, true },
 	{ "two flood", 0.5, 0.01, 5e-6, { 200000, 300000, 100 }, 0, 0, 0, { 0.15, 0.1, 1 }, 0.3, 0.5, true },
 	{ "a little too much", 0.5, 0.01, 5e-6, { 101000 }, 0, 0, 0, { 0.6, 1, 1 }, 0.3, 0.5, true },
-	{ "a small limit", 0.02, 0.005, 5e-6, { 100000, 100 }, 0, 0, 0, { 0.01, 1, 1 }, 0.01, 0.02, true },
+	{ "a small limit", 0.02, 0.005, 5e-6, { 100000, 400 }, 0, 0, 0, { 0.01, 1, 1 }, 0.01, 0.02, true },
+	{ "records that cost much", 0.1, 0.05, 40e-6, { 100000, 400, 200 }, 0, 0, 0, { 0.004, 1, 1 }, 0.05, 0.1, true },
 	{ "a flood that pauses", 0.5, 0.01, 5e-6, { 200000, 200 }, 1, 1, 0, { 0.2, 1, 1 }, 0, 0.55, true },
 	{ "a flood that ends", 0.5, 0.01, 5e-6, { 200000, 200 }, 0, 0, 30, { 0.3, 1, 1 }, 0, 0.5, false },
-	/* Not the records' fault: they go down to what costs nothing, and no further. */
+	/* Not the records' fault: they go down to what each user has in any case, and no further. */
 	{ "busy without records", 0.5, 0.9, 5e-6, { 50, 20 }, 0, 0, 0, { 1, 1, 1 }, 0.9, 0.91, false },
-	{ "busy whatever is left out", 0.5, 0.6, 5e-6, { 50000, 20 }, 0, 0, 0, { 0.001, 1, 1 }, 0.6, 0.61, true },
+	{ "busy whatever is left out", 0.5, 0.6, 5e-6, { 50000, 400 }, 0, 0, 0, { 0.009, 1, 1 }, 0.6, 0.61, true },
 };
 
 #define MILLIONTHS(value) ((intmax_t)((value)*1e6))
