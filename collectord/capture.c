@@ -41,7 +41,9 @@
 
 void capture_init(struct capture *c, uv_loop_t *loop, const struct capture_events *events, void *data)
 {
-	*c = (struct capture){ .loop = loop, .events = *events, .data = data };
+	*c = (struct capture){
+		.loop = loop, .events = *events, .data = data, .loop_times = { .together = subordinate_read() }
+	};
 }
 
 /* ---- records ---- */
@@ -431,7 +433,8 @@ int capture_start(struct capture *c, const struct capture_wish *wish)
 	if (r == 0)
 		r = pipeline_start(c, wish);
 	if (r == 0)
-		r = stacks_open(c->loop, c->probes, &(struct stacks_events){ stack_ready, c }, &c->stacks);
+		r = stacks_open(c->loop, c->probes, &c->loop_times, &(struct stacks_events){ stack_ready, c },
+				&c->stacks);
 	if (r == 0)
 		r = host_new(c->processes, &c->host);
 	if (r == 0)
@@ -553,4 +556,5 @@ void capture_done(struct capture *c)
 	lease_set_free(c->leases);
 	probe_set_close(c->probes);
 	hold_done(&c->hold);
+	loop_times_done(&c->loop_times);
 }

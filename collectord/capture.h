@@ -16,6 +16,7 @@
 #include "probes/graces.h"
 #include "probes/hold.h"
 #include "probes/probe_set.h"
+#include "procs/loop_time.h"
 
 struct child;
 struct engine;
@@ -67,7 +68,8 @@ struct capture {
 	struct detector_facts facts; /* of the machine, for advice */
 	struct pipeline *pipeline;
 	struct child *parser;
-	struct stacks *stacks; /* NULL without the kernel half */
+	struct stacks *stacks;	      /* NULL without the kernel half */
+	struct loop_times loop_times; /* of all users: for stacks, and for requests */
 	struct discover discover;
 	struct hold hold;
 	struct graces graces;

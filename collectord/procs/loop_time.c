@@ -1,49 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stacks/user_time.h"
+#include "procs/loop_time.h"
 
 #include "base/cleanup.h"
 
-uint32_t user_times_share(const struct user_times *times, uint32_t uid)
+uint32_t loop_time_user(const struct loop_times *times, uint32_t uid)
 {
 	return subordinate_has(&times->together, uid) ? times->together.first : uid;
 }
 
-/* Return: NULL: the user took none lately */
-static struct user_time *user_time_find(struct user_times *times, uint32_t uid)
+/* Index of the user's entry; their number: the user took none lately. */
+static size_t user_index(const struct loop_times *times, uint32_t uid)
 {
-	uid = user_times_share(times, uid);
-	for (size_t i = 0; i < times->items.n; i++)
-		if (times->items.items[i].uid == uid)
-			return &times->items.items[i];
-	return NULL;
+	size_t i = 0;
+
+	uid = loop_time_user(times, uid);
+	while (i < times->items.n && times->items.items[i].uid != uid)
+		i++;
+	return i;
 }
 
-bool user_time_is_left(struct user_times *times, uint32_t uid, uint64_t now_ns)
+uint64_t loop_time_ahead_ns(const struct loop_times *times, uint32_t uid, enum loop_use use, uint64_t now_ns)
 {
-	const struct user_time *time = user_time_find(times, uid);
+	size_t i = user_index(times, uid);
+	uint64_t until_ns = i < times->items.n ? times->items.items[i].until_ns[use] : 0;
 
-	return !time || time->paid_until_ns < now_ns + USER_TIME_PART * USER_TIME_MOST_NS;
+	return until_ns > now_ns ? until_ns - now_ns : 0;
 }
 
-void user_time_add(struct user_times *times, uint32_t uid, uint64_t ns, uint64_t now_ns)
+void loop_time_take(struct loop_times *times, uint32_t uid, enum loop_use use, uint64_t spent_ns, uint64_t most_ns,
+		    uint64_t now_ns)
 {
-	struct user_time *time = user_time_find(times, uid);
-	const struct user_time fresh = { .uid = user_times_share(times, uid) };
+	const struct loop_user fresh = { .uid = loop_time_user(times, uid) };
+	size_t i = user_index(times, uid);
+	uint64_t *until_ns;
 
-	if (!time && ARRAY_PUSH(&times->items, fresh) < 0)
+	if (i == times->items.n && ARRAY_PUSH(&times->items, fresh) < 0)
 		return; /* without memory it is not counted */
-	time = time ? time : &times->items.items[times->items.n - 1];
-	time->paid_until_ns = MAX(time->paid_until_ns, now_ns) + USER_TIME_PART * ns;
+	until_ns = times->items.items[i].until_ns;
+	for (size_t k = use; k < LOOP_USE_COUNT; k++)
+		until_ns[k] =
+			MAX(until_ns[k], MIN(MAX(until_ns[k], now_ns) + LOOP_TIME_PART * spent_ns, now_ns + most_ns));
 }
 
-void user_times_second(struct user_times *times, uint64_t now_ns)
+void loop_times_forget(struct loop_times *times, uint64_t now_ns)
 {
 	for (size_t i = times->items.n; i-- > 0;)
-		if (times->items.items[i].paid_until_ns <= now_ns)
+		if (times->items.items[i].until_ns[LOOP_REQUESTS] <= now_ns &&
+		    times->items.items[i].until_ns[LOOP_STACKS] <= now_ns)
 			ARRAY_REMOVE_SWAP(&times->items, i);
 }
 
-void user_times_done(struct user_times *times)
+void loop_times_done(struct loop_times *times)
 {
 	ARRAY_DONE(&times->items);
 }

@@ -1,35 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Time of the loop that new stacks of each user take: a quarter of it, as for requests (rpc/). Subordinate user ids
- * have one share together. Zeroed memory has no users.
+ * Time of the loop that each user takes: for requests, and for new stacks of the user's programs. A user may take a
+ * quarter of it for both together, and an amount at once. Requests come first: what stacks took does not delay them,
+ * what they took is missing to stacks. Subordinate user ids have one share together. Zeroed memory has no users.
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/array.h"
 #include "procs/subordinate.h"
 
-#define USER_TIME_MOST_NS                                                                                              \
-	500000000ull	 /* that a user may take at once; guess: the start of a large program takes less */
-#define USER_TIME_PART 4 /* one of so many nanoseconds is the user's */
+#define LOOP_TIME_PART 4 /* one of so many nanoseconds is the user's */
 
-struct user_time {
+enum loop_use { LOOP_REQUESTS, LOOP_STACKS, LOOP_USE_COUNT };
+
+struct loop_user {
 	uint32_t uid;
-	uint64_t paid_until_ns; /* each nanosecond that was taken advances it by USER_TIME_PART */
+	/* Each nanosecond that was taken advances it by LOOP_TIME_PART; requests advance both. CLOCK_MONOTONIC */
+	uint64_t until_ns[LOOP_USE_COUNT];
 };
-struct user_times {
+struct loop_times {
 	struct subordinate together;
-	ARRAY(struct user_time) items;
+	ARRAY(struct loop_user) items;
 };
 
-/** user_times_share() - the user id that stands for all which share with this one */
-uint32_t user_times_share(const struct user_times *times, uint32_t uid);
-/** user_time_is_left() - whether the user may take more. @now_ns: monotonic, as the next */
-bool user_time_is_left(struct user_times *times, uint32_t uid, uint64_t now_ns);
-/** user_time_add() - the user took some time */
-void user_time_add(struct user_times *times, uint32_t uid, uint64_t ns, uint64_t now_ns);
-/** user_times_second() - forget users who took none lately */
-void user_times_second(struct user_times *times, uint64_t now_ns);
-void user_times_done(struct user_times *times);
+/** loop_time_user() - the user id that stands for all which share with this one */
+uint32_t loop_time_user(const struct loop_times *times, uint32_t uid);
+/**
+ * loop_time_ahead_ns() - time until the user is within the quarter again; 0: now. @now_ns: monotonic, as below
+ */
+uint64_t loop_time_ahead_ns(const struct loop_times *times, uint32_t uid, enum loop_use use, uint64_t now_ns);
+/**
+ * loop_time_take() - the user took some time
+ * @most_ns: it does not make loop_time_ahead_ns() longer than that
+ */
+void loop_time_take(struct loop_times *times, uint32_t uid, enum loop_use use, uint64_t spent_ns, uint64_t most_ns,
+		    uint64_t now_ns);
+/** loop_times_forget() - forget users who took none lately */
+void loop_times_forget(struct loop_times *times, uint64_t now_ns);
+void loop_times_done(struct loop_times *times);
