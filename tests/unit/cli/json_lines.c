@@ -162,8 +162,8 @@ int main(void)
 	    explain_json_append(
 		    &out, (const Ingero__V1__ExplainReply *)message_fill(&ingero__v1__explain_reply__descriptor)) < 0 ||
 	    pb_json_line(&out, "blame", message_fill(&ingero__v1__blame_reply__descriptor), NULL) < 0 ||
-	    compare_json_line(
-		    (const Ingero__V1__CompareReply *)message_fill(&ingero__v1__compare_reply__descriptor), &out) < 0 ||
+	    compare_json_line((const Ingero__V1__CompareReply *)message_fill(&ingero__v1__compare_reply__descriptor),
+			      &out) < 0 ||
 	    stacks_print(&out) < 0 || help_json_append(&out) < 0)
 		return 1;
 	return fwrite(out.data, 1, out.n, stdout) == out.n ? 0 : 1;
