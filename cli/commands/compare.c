@@ -96,8 +96,10 @@ static int sides_parse(const struct options_rest *rest, uint64_t now_unix_ns, st
 		    0)
 			return command_refuse(error);
 	if (rest->argc < ARRAY_SIZE(sides))
-		return command_refuse("compare takes two times, processes or files, before and after: 'ingero compare "
-				      "10m..5m 5m', 'ingero compare before.db after.db'");
+		return command_refuse(
+			"compare takes two times, processes or files, before and after: 'ingero compare "
+			"10m..5m 5m', 'ingero compare run:train.py~1 run:train.py', 'ingero compare before.db "
+			"after.db'");
 	fault = compare_sides_fault(a, b);
 	return fault ? command_refuse(fault) : COMMAND_OK;
 }
@@ -138,10 +140,12 @@ static int compare_run(const void *fields, const struct options_rest *rest)
 
 static const char *const compare_paragraphs[] = {
 	"A and B are each a time, as 10m..5m (from 10 to 5 minutes ago), 5m (until now) or 14:00..14:10; the last run "
-	"of "
-	"processes, as pid:4711 or pid:4711,4712; or a database file. Programs of one name are compared: the wall "
-	"clock of "
-	"the thread that drives each process, part by part, per unit of work.",
+	"of a "
+	"program, as run:train.py, or the one before, run:train.py~1; the last process of an id, as pid:4711, or "
+	"several, "
+	"pid:4711,4712; or a database file. Programs of one name are compared: the wall clock of the thread that "
+	"drives each "
+	"process, part by part, per unit of work.",
 	"A change is told if it exceeds what A and B vary within themselves: each is cut into up to 12 pieces, which "
 	"are "
 	"compared by ranks. The share after ± holds in 99 of 100 cases. Changes below 1 % are never told.",

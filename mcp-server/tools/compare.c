@@ -17,9 +17,11 @@ struct compare_arguments {
 #define ARGUMENTS struct compare_arguments
 static const struct param compare_params[] = {
 	PARAM_ROW(TEXT, "a", a,
-		  "Before: a time such as 10m..5m or 14:00..14:10, or the last run of processes such as pid:4711; of a "
+		  "Before: a time such as 10m..5m or 14:00..14:10, a run of a program, run:train.py or run:train.py~1 "
+		  "(the one before the last), or a process, pid:4711; of a "
 		  "server of two files: all of the first"),
-	PARAM_ROW(TEXT, "b", b, "After, likewise: 5m, pid:4890; of a server of two files: all of the second"),
+	PARAM_ROW(TEXT, "b", b,
+		  "After, likewise: 5m, run:train.py, pid:4890; of a server of two files: all of the second"),
 	PARAM_ROW(TEXT, "per", per,
 		  "Unit of work: an operation, such as cudaStreamSynchronize, or call; default: the synchronising "
 		  "operation with most time"),

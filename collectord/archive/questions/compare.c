@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "archive/job.h"
 #include "archive/questions/compare_judge.h"
+#include "archive/questions/compare_runs.h"
 #include "archive/questions/message.h"
 #include "archive/tables/unknown_op.h"
 #include "events/event_message.h"
@@ -55,52 +56,36 @@ static char *compare_lent(const char *text)
 
 /* ---- reading ---- */
 
-/* Of processes with a wanted id, the last one that made calls; others are left out later. */
-struct last_process {
-	uint32_t pid;
-	uint32_t id;
-	uint64_t first_unix_ns;
-};
-
-struct last_processes {
-	const Ingero__V1__CompareSide *asked;
-	ARRAY(struct last_process) items;
-};
-
-static int last_process_take(const struct read_process *process, void *data)
-{
-	struct last_processes *last = data;
-	struct last_process fresh = { .pid = process->pid, .id = process->id, .first_unix_ns = process->first_unix_ns };
-
-	if (!process->first_unix_ns || !read_pid_is_wanted(last->asked->pids, last->asked->n_pids, process->pid))
-		return 0;
-	for (size_t i = 0; i < last->items.n; i++)
-		if (last->items.items[i].pid == process->pid) {
-			if (last->items.items[i].first_unix_ns <= process->first_unix_ns)
-				last->items.items[i] = fresh;
-			return 0;
-		}
-	return ARRAY_PUSH(&last->items, fresh);
-}
-
-/* Sets the incarnations that are meant. Return: 0, 1 when the error was sent, -errno */
+/* Sets the processes that are meant. Return: 0, 1 when the error was sent, -errno */
 static int side_processes_find(struct compare_side *side)
 {
-	struct last_processes last = { .asked = side->asked };
+	const Ingero__V1__CompareSide *asked = side->asked;
+	size_t n_runs = 0;
 	int r;
 
-	if (!side->asked || !side->asked->n_pids)
+	if (!asked || (!asked->n_pids && !asked->run[0]))
 		return 0;
-	r = store_reader_processes(side->job->reader, last_process_take, &last);
-	for (size_t i = 0; i < last.items.n && r == 0; i++)
-		r = ARRAY_PUSH(&side->series.ids, last.items.items[i].id);
-	ARRAY_DONE(&last.items);
-	if (r == 0 && side->series.ids.n < side->asked->n_pids)
+	if (!asked->run[0]) {
+		r = compare_last_processes(side->job->reader, asked->pids, asked->n_pids, &side->series.ids);
+		if (r < 0 || side->series.ids.n == asked->n_pids)
+			return r;
 		return reader_fail(
 			CALL_ERROR_NOT_FOUND,
 			"no process %u of yours made calls in this recording: 'ingero query \"SELECT pid, name FROM "
 			"processes\"' lists those that did",
-			side->asked->pids[0]);
+			asked->pids[0]);
+	}
+	r = compare_run(side->job->reader, asked->run, asked->runs_back, &side->series.ids, &n_runs);
+	if (r == -ENOENT && !n_runs)
+		return reader_fail(
+			CALL_ERROR_NOT_FOUND,
+			"no process of yours named '%s' made calls in this recording: 'ingero query \"SELECT DISTINCT "
+			"name, script FROM processes\"' lists those that did",
+			asked->run);
+	if (r == -ENOENT)
+		return reader_fail(CALL_ERROR_NOT_FOUND, "%zu %s of '%s' %s recorded, and not %u before the last",
+				   n_runs, n_runs == 1 ? "run" : "runs", asked->run, n_runs == 1 ? "is" : "are",
+				   asked->runs_back);
 	return r;
 }
 

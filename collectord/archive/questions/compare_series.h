@@ -39,9 +39,11 @@ struct series_op {
 	struct op_figures figures;
 };
 
+typedef ARRAY(uint32_t) process_ids_wanted;
+
 struct series {
-	ARRAY(uint32_t) ids; /* wanted processes, by id of the reader; none: all */
-	uint32_t only_file;  /* number of the file, from 1; 0: all */
+	process_ids_wanted ids; /* by id of the reader; none: all */
+	uint32_t only_file;	/* number of the file, from 1; 0: all */
 	ARRAY(struct series_piece) pieces;
 	uint64_t least_ns;			      /* shorter rows that follow each other are one piece */
 	ARRAY(struct series_row) rows;		      /* sorted by key */

@@ -11,6 +11,8 @@ static void side_message_fill(const struct compare_side *side, Ingero__V1__Span 
 		message->span = span;
 	message->pids = (uint32_t *)(uintptr_t)side->pids; /* borrowed */
 	message->n_pids = side->n_pids;
+	message->run = (char *)(uintptr_t)side->run;
+	message->runs_back = side->runs_back;
 }
 
 int compare_ask(struct ingero *ingero, const struct compare_side *a, const struct compare_side *b, const char *per,

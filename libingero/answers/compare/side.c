@@ -10,7 +10,9 @@
 #include "base/parse.h"
 #include "libingero/answers/window.h"
 
-#define SIDE_WORDS "a time such as 10m..5m or 14:00..14:10, processes such as pid:4711, or a database file"
+#define SIDE_WORDS                                                                                                     \
+	"a time such as 10m..5m or 14:00..14:10, processes such as pid:4711, a run such as run:train.py~1, or a "      \
+	"database file"
 #define SIDE_END_BYTES 64
 
 static int compare_refuse(char *error, const char *text, const char *why)
@@ -73,6 +75,23 @@ static int side_pids_parse(const char *text, struct compare_side *ret, char *err
 	return compare_refuse(error, text, "names too many processes; take 64 at most");
 }
 
+/* "train.py", "train.py~1" */
+static int side_run_parse(const char *text, struct compare_side *ret, char *error)
+{
+	const char *name = text + strlen("run:"), *back = strrchr(name, '~');
+	size_t n = strlen(name);
+	uint64_t runs_back = 0;
+
+	if (back && parse_u64(back + 1, UINT32_MAX, &runs_back) == 0)
+		n = (size_t)(back - name);
+	if (!n || n >= sizeof(ret->run))
+		return compare_refuse(error, text,
+				      "names no program; take run:train.py, or run:train.py~1 for the run before");
+	memcpy(ret->run, name, n);
+	ret->runs_back = (uint32_t)runs_back;
+	return 0;
+}
+
 static bool looks_like_file(const char *text)
 {
 	size_t n = strlen(text);
@@ -88,6 +107,10 @@ int compare_side_parse(const char *text, bool is_file, uint64_t now_unix_ns, str
 	if (strncmp(text, "pid:", strlen("pid:")) == 0) {
 		ret->kind = COMPARE_PIDS;
 		return side_pids_parse(text, ret, error);
+	}
+	if (strncmp(text, "run:", strlen("run:")) == 0) {
+		ret->kind = COMPARE_RUN;
+		return side_run_parse(text, ret, error);
 	}
 	if (is_file || looks_like_file(text)) {
 		ret->kind = COMPARE_FILE;

@@ -20,7 +20,7 @@ static const struct {
 	enum compare_side_kind kind;
 	uint64_t from, to; /* ns */
 	size_t n_pids;
-	uint32_t last_pid;
+	uint32_t last; /* process; of a run how many before the last */
 } sides[] = {
 	{ "10m..5m", false, NULL, COMPARE_TIME, NOW - 600 * SECOND, NOW - 300 * SECOND, 0, 0 },
 	{ "5m", false, NULL, COMPARE_TIME, NOW - 300 * SECOND, 0, 0, 0 },
@@ -41,6 +41,11 @@ static const struct {
 	{ "pid:0", false, "'pid:0' names no process", 0, 0, 0, 0, 0 },
 	{ "pid:4711,", false, "'pid:4711,' names no process", 0, 0, 0, 0, 0 },
 	{ "pid:99999999999999999999", false, "'pid:99999999999999999999' names no process", 0, 0, 0, 0, 0 },
+	{ "run:train.py", false, NULL, COMPARE_RUN, 0, 0, 0, 0 },
+	{ "run:train.py~1", true, NULL, COMPARE_RUN, 0, 0, 0, 1 },
+	{ "run:", false, "'run:' names no program", 0, 0, 0, 0, 0 },
+	{ "run:~1", false, "'run:~1' names no program", 0, 0, 0, 0, 0 },
+	{ "run:0123456789012345678901234567890123456789012345678901234567890123", false, "'run:0123", 0, 0, 0, 0, 0 },
 	{ "before.db", false, NULL, COMPARE_FILE, 0, 0, 0, 0 },
 	{ "../5m..2m", false, NULL, COMPARE_FILE, 0, 0, 0, 0 },
 	{ "10m", true, NULL, COMPARE_FILE, 0, 0, 0, 0 },
@@ -62,7 +67,9 @@ static void sides_check(void)
 		CHECK_INT_EQ(sides[i].text, side.from_unix_ns, sides[i].from);
 		CHECK_INT_EQ(sides[i].text, side.to_unix_ns, sides[i].to);
 		CHECK_INT_EQ(sides[i].text, side.n_pids, sides[i].n_pids);
-		CHECK_INT_EQ(sides[i].text, side.n_pids ? side.pids[side.n_pids - 1] : 0, sides[i].last_pid);
+		CHECK_INT_EQ(sides[i].text, side.n_pids ? side.pids[side.n_pids - 1] : side.runs_back, sides[i].last);
+		if (side.kind == COMPARE_RUN)
+			CHECK_STR_EQ(sides[i].text, side.run, "train.py");
 	}
 }
 
