@@ -132,7 +132,7 @@ struct stack_key {
 
 enum stack_end {
 	STACK_END_NONE,	      /* of the Python part: the thread runs no Python */
-	STACK_END_COMPLETE,   /* up to the start of the thread */
+	STACK_END_COMPLETE,   /* up to the start of the thread, or of a context of makecontext(3) */
 	STACK_END_DEPTH,      /* more frames than there is room for */
 	STACK_END_RULE,	      /* a rule is missing: the record has a copy of the stack */
 	STACK_END_GAP,	      /* no rule describes this code */
