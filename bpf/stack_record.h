@@ -75,7 +75,7 @@ struct unwind_registers {
  */
 #define UNWIND_BLOCK 1024u /* words of a block */
 #define UNWIND_PAGES (2u << 20)
-#define UNWIND_ROWS (2u << 20)
+#define UNWIND_ROWS (1u << 20)
 #define UNWIND_PAGE_ROWS_MAX 1023u
 #define UNWIND_PAGE_UNKNOWN 0u /* its rules were not read yet */
 #define UNWIND_PAGE_ASKED 1u   /* the same, and the daemon knows */
