@@ -193,7 +193,7 @@ struct stack_trap {
 struct stack_record {
 	RECORD_HEADER;
 	__u64 id;      /* as in struct call_record */
-	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function, or of the system call */
+	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function or system call, or in the page fault */
 	__u64 exec_vm; /* executable pages of the process: differs after a mapping */
 	__u64 mappings; /* with memory: unwind_mapping_add() of all; 0: not known; or: */
 #define STACK_MAPPINGS_UNCOUNTED 1 /* the kernel cannot list them */
@@ -207,7 +207,7 @@ struct stack_record {
 	__u8 native_end; /* enum stack_end, as the next */
 	__u8 python_end;
 	__u8 python_minor; /* 3.minor; 0: not known */
-	__u8 pad;
+	__u8 is_exact;	   /* ip is of the instruction itself, which waits in a page fault */
 	struct stack_native native[STACK_NATIVE_MAX];
 	struct stack_python python[STACK_PYTHON_MAX];
 	struct stack_run runs[STACK_RUNS_MAX];
