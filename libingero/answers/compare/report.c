@@ -181,8 +181,10 @@ static void part_append(const Ingero__V1__ComparedPart *part, const struct text_
 	if (part->is_told)
 		(void)buf_printf(&change, "%s  %s", signed_ratio(part->change_ratio).text,
 				 signed_ns(part->change_ns).text);
-	else
+	else if (part->error_ns)
 		(void)buf_printf(&change, "±%s", units_ns(part->error_ns, 0).text);
+	else
+		(void)buf_append_text(&change, "not known");
 	compared_row_append(out, style, part->is_told ? TEXT_BOLD : TEXT_PLAIN, part_label(part).text,
 			    units_ns(part->a_ns, 0).text, units_ns(part->b_ns, 0).text, buf_text(&change));
 }

@@ -224,10 +224,11 @@ static void unknown_check(void)
 	m.lost.cells = 3;
 	m.reply.a_lost = &m.lost;
 	m.parts[0].is_told = false;
+	m.parts[0].error_ns = 0;
 	report_check("unknown", &m,
 		     "cannot judge python3 train.py: A has 2 of the 5 pieces of time with work that\n"
 		     "are needed: compare a longer time\n" SIDES TABLE_HEAD
-		     "cudaStreamSynchronize: device             5.0 ms    5.2 ms  ±40 µs\n" COMPUTES P99 METHOD
+		     "cudaStreamSynchronize: device             5.0 ms    5.2 ms  not known\n" COMPUTES P99 METHOD
 		     "same: python3 takes as long per call (+0.0 % ±1.0 %)\n"
 		     "and 1 more program; 'pid:N' compares one process\n"
 		     "only in B: etl, serve\n"
