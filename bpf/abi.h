@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Registers: the only place that names them.
+ * Registers: this file and regs.h are the only places that name them.
  *
  * A uprobe sees the registers as the traced function does at its entry: arguments in
  * place, stack pointer at the return address (x86-64), return value in place at return.
@@ -9,15 +9,9 @@
 
 #include "kernel.h"
 #include "maps.h"
+#include "regs.h"
 
 #if defined(__TARGET_ARCH_x86)
-
-/* Source: arch/x86/include/asm/ptrace.h; this layout is ABI (PTRACE_GETREGS). */
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax;
-	unsigned long ip, cs, flags, sp, ss;
-};
 
 #define ABI_RETURN_ADDRESS_BYTES 8 /* popped when a return probe runs */
 
@@ -123,17 +117,6 @@ static __always_inline int user_syscall(const struct pt_regs *regs)
 }
 
 #elif defined(__TARGET_ARCH_arm64)
-
-/* Source: arch/arm64/include/uapi/asm/ptrace.h (user_pt_regs, ABI); syscallno follows in the kernel's own. */
-struct pt_regs {
-	__u64 regs[31];
-	__u64 sp;
-	__u64 pc;
-	__u64 pstate;
-	__u64 orig_x0;
-	__s32 syscallno;
-	__u32 pad;
-};
 
 #define ABI_RETURN_ADDRESS_BYTES 0 /* the return address is in a register */
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernel.h"
+#include "path_walk.h"
 #include "record.h"
 
 #define SHARED __weak
@@ -425,15 +426,6 @@ SHARED struct {
  * hook may interrupt.
  */
 enum path_place { PATH_PLACE_WAKE, PATH_PLACE_ACCOUNT, PATH_PLACE_COUNT };
-
-struct path_walk {
-	__u64 task;			   /* kernel address; so are the next seven members */
-	__u64 dentry, mnt;		   /* the current step */
-	__u64 root_dentry, root_mnt;	   /* of the process */
-	__u64 file, file_dentry, file_mnt; /* the start of the walk */
-	struct file_record record;
-	char spare[FILE_NAME_BYTES]; /* room after the text: the verifier does not know where a name ends */
-};
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
