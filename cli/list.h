@@ -16,6 +16,8 @@
 #endif
 
 COMMAND(trace)
+COMMAND(io)
+COMMAND(flame)
 COMMAND(explain)
 COMMAND(blame)
 COMMAND(compare)
@@ -41,8 +43,7 @@ ABSENT(rates, "this version knows no prices")
 OTHER(account, "'ingero blame' shows where the time of each thread went")
 OTHER(accounts, "'ingero blame' shows where the time of each thread went")
 OTHER(stack, "'ingero stacks' shows where calls are made")
-OTHER(flame, "'ingero stacks --format svg' draws a flame graph of recorded calls")
-OTHER(flamegraph, "'ingero stacks --format svg' draws a flame graph of recorded calls")
+OTHER(flamegraph, "'ingero stacks --format svg' draws recorded calls, 'ingero flame' system calls on files")
 OTHER(sites, "'ingero stacks' shows where calls are made")
 OTHER(waits, "to list them: ingero query 'SELECT * FROM waits'")
 OTHER(sql, "SQL goes to query: ingero query 'SELECT ...'")

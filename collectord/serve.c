@@ -55,7 +55,8 @@ static void peer_answered(void *data)
 	const struct rpc_context *context = data;
 	const struct serve *s = context->owner;
 
-	source_start_load_soon(s->source);
+	if (!s->source->options->is_late)
+		source_start_load_soon(s->source);
 }
 
 static void peers_gone(void *data)

@@ -296,7 +296,9 @@ int source_start_begin(struct source_start *s)
 		return nothing_start(s);
 	if (options->demo)
 		return demo_start(s);
-	return s->is_private || options->db.has_owner ? capture_start_first(s) : capture_start_later(s);
+	if (options->is_late || (!s->is_private && !options->db.has_owner))
+		return capture_start_later(s);
+	return capture_start_first(s);
 }
 
 void source_start_init(struct source_start *s)

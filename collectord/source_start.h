@@ -20,6 +20,7 @@ struct tracers;
 struct source_options {
 	enum probe_back_end back_end;
 	bool all_operations;	 /* with perf events, too */
+	bool is_late;		 /* a private daemon loads the kernel half as a service does: for its first trace */
 	double budget;		 /* share of the CPU time of a thread that tracing may take; 0: no limit */
 	double own_cpu;		 /* CPUs that a service may take for recording; 0: no limit */
 	uint64_t ring_bytes;	 /* of call records; 0: default */

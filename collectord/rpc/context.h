@@ -9,6 +9,7 @@
 
 struct call;
 struct capture;
+struct io_hub;
 struct operations;
 struct read_hub;
 struct recording;
@@ -20,6 +21,7 @@ struct rpc_context {
 	struct capture *capture;	   /* its collect, settle and let_go are for handlers, too */
 	const struct recording *recording; /* users whose calls are captured without a request */
 	struct trace_hub *traces;
+	struct io_hub *io; /* of those that run `ingero io`; NULL: none */
 	struct store *store;	   /* that is being written; NULL: nothing is kept, see store_problem */
 	const char *store_problem; /* why nothing is kept, or what was set aside; "" if neither */
 	bool must_keep;		   /* the file was named by the client: no trace runs while nothing is kept */

@@ -72,7 +72,7 @@ MEANT = [
     (["query", "SELECT", "a recording"], "the shell needs quotes around a SELECT: ingero query 'SELECT ...'"),
     (["status", "lock.db"], "status takes no argument 'lock.db'; 'ingero help status' shows what it takes"),
     (["trace", "lock.db"], "trace takes no argument 'lock.db'; a program to start goes after '--': ingero trace -- PROGRAM"),
-    (["flame"], "unknown command 'flame'; 'ingero stacks --format svg' draws a flame graph of recorded calls"),
+    (["flamegraph"], "unknown command 'flamegraph'; 'ingero stacks --format svg' draws recorded calls, 'ingero flame' system calls on files"),
     (["stacks", "lock.db"], "stacks takes no argument 'lock.db'; to read that file: --db 'lock.db'"),
     (["account"], "unknown command 'account'; 'ingero blame' shows where the time of each thread went"),
     (["help", "account"], "there is no command 'account' to help with; 'ingero blame' shows where the time of each thread went"),

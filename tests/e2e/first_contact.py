@@ -23,6 +23,8 @@ ROWS = 2  # lines of a refusal
 # Of each command, without anything: the exit status, and what the answer names.
 BARE = {
     "trace": (MISSING, r"start the service|sudo"),
+    "io": (MISSING, r"start the service|sudo"),
+    "flame": (MISSING, r"start the service|sudo"),
     "explain": (MISSING, r"sudo ingero trace|ingero trace"),
     "blame": (MISSING, r"ingero trace"),
     "compare": (MISUSE, r"10m\.\.5m 5m"),

@@ -231,6 +231,46 @@ static void trace_ring_fill(union question_request *q, const struct subject *sub
 	q->trace.ringbuf_bytes = 4096;
 }
 
+static void io_common(union question_request *q)
+{
+	q->io.events = true;
+	q->io.period_ns = 250000000;
+	q->io.duration_ns = 300000000;
+}
+
+static void io_fill(union question_request *q, const struct subject *subject)
+{
+	io_common(q);
+	pids_set(&q->io.pids, &q->io.n_pids, subject);
+}
+
+static void io_uid_fill(union question_request *q, const struct subject *subject)
+{
+	io_common(q);
+	q->io.uids = (uint32_t *)(uintptr_t)&subject->uid;
+	q->io.n_uids = 1;
+}
+
+static void io_own_fill(union question_request *q, const struct subject *subject)
+{
+	static char *calls[] = { (char *)(uintptr_t) "read", (char *)(uintptr_t) "openat" };
+
+	(void)subject;
+	io_common(q);
+	q->io.calls = calls;
+	q->io.n_calls = 2;
+	q->io.comm = (char *)(uintptr_t) "cudaload";
+	q->io.path = (char *)(uintptr_t) "*";
+	q->io.min_duration_ns = 1;
+}
+
+static void io_everybody_fill(union question_request *q, const struct subject *subject)
+{
+	(void)subject;
+	io_common(q);
+	q->io.all = true;
+}
+
 const struct question questions[] = {
 	{ .method = HELLO, .name = "on behalf of", .fill = hello_fill, .shows = SHOWS_NOTHING, .need = NEED_ROOT },
 	{ .method = HELLO,
@@ -276,6 +316,11 @@ const struct question questions[] = {
 	  .shows = SHOWS_SCOPE,
 	  .need = NEED_READ_ALL },
 	{ .method = TRACE, .name = "another ring", .fill = trace_ring_fill, .shows = SHOWS_NOTHING, .need = NEED_RING },
+	/* What is shown depends on the calls of that moment: tests/e2e/io_calls.py. Here nothing of anybody else is. */
+	{ .method = IO, .name = "by pid", .fill = io_fill, .shows = SHOWS_NOTHING, .is_refused = true },
+	{ .method = IO, .name = "by uid", .fill = io_uid_fill, .shows = SHOWS_NOTHING, .is_of_owner = true },
+	{ .method = IO, .name = "own", .fill = io_own_fill, .shows = SHOWS_NOTHING, .is_own = true },
+	{ .method = IO, .name = "everybody", .fill = io_everybody_fill, .shows = SHOWS_NOTHING, .need = NEED_READ_ALL },
 };
 
 const size_t n_questions = ARRAY_SIZE(questions);
@@ -402,6 +447,17 @@ static const char *const known_fields[] = {
 	STACKS " span.to_unix_ns",
 	EXPORT " span.from_unix_ns",
 	EXPORT " span.to_unix_ns",
+	IO " pids",
+	IO " uids",
+	IO " all",
+	IO " comm",
+	IO " calls",
+	IO " min_duration_ns",
+	IO " path",
+	IO " events",
+	IO " period_ns",
+	IO " program",
+	IO " duration_ns",
 };
 
 static void check_fields(const char *method, const char *prefix, const ProtobufCMessageDescriptor *message)

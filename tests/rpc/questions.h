@@ -24,6 +24,7 @@
 #define SQL "ingero.v1.Query.Sql"
 #define EXPORT "ingero.v1.Query.ExportRows"
 #define TRACE "ingero.v1.Trace.Trace"
+#define IO "ingero.v1.Trace.Io"
 
 /* Whom a question is about. */
 struct subject {
@@ -46,6 +47,7 @@ union question_request {
 	Ingero__V1__SqlRequest sql;
 	Ingero__V1__ExportRequest export;
 	Ingero__V1__TraceRequest trace;
+	Ingero__V1__IoRequest io;
 };
 
 /* What the answer shows, to whom. */

@@ -295,6 +295,7 @@ TOY_UNAVAILABLE(query_compare)
 TOY_UNAVAILABLE(query_stacks)
 TOY_UNAVAILABLE(query_sql)
 TOY_UNAVAILABLE(query_export_rows)
+TOY_UNAVAILABLE(trace_io)
 #define toy_query_hello rpc_query_hello
 
 #define METHOD(ID, name, ...)                                                                                          \
