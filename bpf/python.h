@@ -121,8 +121,8 @@ VERIFIED_ALONE __u64 python_thread_find(struct stack_scratch *s, struct interpre
 #define THREAD_WORD(p, offset) (*(__u64 *)((p)->thread + ((offset)&0xf8u)))
 
 /*
- * Whether a page fault interrupted the interpreter's loop itself, or may have: 3.11 and 3.12 link a run before it has its
- * frame. @run: address of the innermost one, which is on the stack of the loop
+ * Whether a page fault interrupted the interpreter's loop itself, or may have: 3.11 and 3.12 link a run before it has
+ * its frame. @run: address of the innermost one, which is on the stack of the loop
  */
 static __always_inline bool python_is_between(const struct stack_scratch *s, const struct python_layout *l, __u64 run)
 {

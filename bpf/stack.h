@@ -321,7 +321,8 @@ static __always_inline __u64 stack_make(struct stack_scratch *s, const struct st
 
 /**
  * stack_take() - the stack of a call that returned, or of a wait, of the current thread
- * @function: address of the probe of the call; STACK_OF_WAIT: of a wait in a system call; STACK_OF_FAULT: in a page fault
+ * @function: address of the probe of the call; STACK_OF_WAIT: of a wait in a system call; STACK_OF_FAULT: in a page
+ * fault
  * @ip, @sp, @frame_pointer: registers after the return
  * Return: the number of the stack, which is on the ring or was before; 0: it is lost
  */

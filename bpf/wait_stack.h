@@ -17,14 +17,15 @@
 /* From stack.h: call.bpf.c has it, since bpftool 7.1 links no function of the kernel that two files use. */
 __u64 stack_take(struct thread_state *t, __u64 function, __u64 ip, __u64 sp, __u64 frame_pointer);
 
-/* Stacks in a second of one process, of places with long waits, and of new ones. Guesses. */
+/* Stacks in a second of one process, of places with long waits, and of new ones: half of these may be page faults, each
+ * of which may be a place of its own. Guesses. */
 #define WAIT_STACKS_LONG 32
 #define WAIT_STACKS_NEW 8
 
 SHARED struct wait_stacks
 	wait_stacks[PROCESS_SLOTS] = {}; /* by slot; threads at the same moment may exceed the limit */
 
-static __always_inline bool wait_stack_may(__u32 slot, bool is_new)
+static __always_inline bool wait_stack_may(__u32 slot, bool is_new, bool is_fault)
 {
 	struct wait_stacks *budget = &wait_stacks[slot & (PROCESS_SLOTS - 1)];
 	__u32 second = bpf_ktime_get_ns() / NS_IN_SECOND;
@@ -34,13 +35,13 @@ static __always_inline bool wait_stack_may(__u32 slot, bool is_new)
 		budget->n_long = budget->n_new = 0;
 	}
 	if (is_new)
-		return budget->n_new < WAIT_STACKS_NEW && ++budget->n_new;
+		return budget->n_new < WAIT_STACKS_NEW >> is_fault && ++budget->n_new;
 	return budget->n_long < WAIT_STACKS_LONG && ++budget->n_long;
 }
 
 /*
- * The current thread begins to wait. In a page fault it is at any instruction: compilers describe each, but frame pointers
- * are set up only behind calls.
+ * The current thread begins to wait. In a page fault it is at any instruction: compilers describe each, but frame
+ * pointers are set up only behind calls.
  */
 VERIFIED_ALONE int wait_stack(struct thread_state *t)
 {
@@ -62,7 +63,7 @@ VERIFIED_ALONE int wait_stack(struct thread_state *t)
 	/* A wait of several has the stack of the one before. */
 	if (t->wait.carried_ns && t->carried_place == place && t->carried_stack)
 		return 0;
-	if (!wait_stack_may(t->slot, !wait_place_is(entry, place)))
+	if (!wait_stack_may(t->slot, !wait_place_is(entry, place), is_fault))
 		return 0;
 	t->away_stack = stack_take(t, is_fault ? STACK_OF_FAULT : STACK_OF_WAIT, ip, sp, regs_frame_pointer(regs));
 	return 0;
