@@ -206,7 +206,8 @@ static void compared_operation_append(const Ingero__V1__ComparedOperation *op, c
 }
 
 /* Operations of the program, not those that its runtime calls for it. */
-static void operations_append(const Ingero__V1__CompareReply *reply, const struct text_style *style, struct buf *out)
+static void compared_operations_append(const Ingero__V1__CompareReply *reply, const struct text_style *style,
+				       struct buf *out)
 {
 	const char *source = reply->n_operations ? reply->operations[0]->source : "";
 	size_t n = 0;
@@ -240,7 +241,7 @@ static void compare_table_append(const Ingero__V1__CompareReply *reply, const st
 		part_append(part, style, out);
 		n++;
 	}
-	operations_append(reply, style, out);
+	compared_operations_append(reply, style, out);
 }
 
 /* ---- end ---- */
