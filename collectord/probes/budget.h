@@ -32,8 +32,3 @@ double budget_share(const struct budget *budget);
 enum governor_rung budget_rung(const struct budget *budget);
 /** budget_rung_name() - its name in messages: all, no_request, no_driver, duty */
 const char *budget_rung_name(enum governor_rung rung);
-/**
- * budget_left_out() - whether calls of an operation were left out since a time
- * @since_ns: CLOCK_MONOTONIC
- */
-bool budget_left_out(const struct budget *budget, uint32_t op, uint64_t since_ns);

@@ -68,7 +68,9 @@ struct governor {
 	bool is_window;			 /* more is attached for a short time */
 	uint64_t window_ns;		 /* begin of the current window, or end of the last one */
 	uint32_t n_windows;		 /* on this rung */
-	uint64_t look_ns;		 /* time between windows above GOVERNOR_DUTY */
+	uint64_t random;		 /* state of a generator */
+	double stretch;	  /* of the current time between windows, by chance: a program has its own rhythm */
+	uint64_t look_ns; /* time between windows above GOVERNOR_DUTY */
 };
 
 /** governor_begin() - everything is attached */
