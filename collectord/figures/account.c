@@ -273,12 +273,26 @@ static int place_order(const void *a, const void *b)
 	return x->op < y->op ? -1 : x->op > y->op;
 }
 
+/* Moves time from between calls to a part of its own. Return: number of parts, 0 or 1 */
+static size_t unseen_tell(struct account_place *between, enum blame_class class, uint64_t unseen_ns,
+			  struct account_part *ret)
+{
+	uint64_t ns = MIN(unseen_ns, between->blame_ns[class]);
+
+	if (!ns)
+		return 0;
+	between->blame_ns[class] -= ns;
+	*ret = (struct account_part){ .ns = ns, .where = ACCOUNT_NOT_KNOWN, .class = (uint8_t) class };
+	return 1;
+}
+
 size_t account_read(const struct account_record *r, struct account_part ret[ACCOUNT_PARTS_MOST])
 {
 	uint64_t wall_ns = r->now_ns - r->account.since_ns, in_ns = 0, on_cpu_ns, missing_ns;
 	uint64_t *cpu[ACCOUNT_OPS + 2], *ins[ACCOUNT_OPS + 2];
+	struct account_part unseen[2];
 	struct account_places p;
-	size_t n;
+	size_t n, n_unseen;
 
 	places_read(r, &p);
 	for (size_t i = 0; i < p.n_in; i++) {
@@ -303,10 +317,15 @@ size_t account_read(const struct account_record *r, struct account_part ret[ACCO
 		(void)largest_cut(cpu, p.n_in, largest_cut(&between, 1, missing_ns));
 	}
 
+	_Static_assert(BLAME_ON_CPU < BLAME_DEVICE && BLAME_DEVICE < BLAME_OTHER, "parts are in the order of classes");
+	n_unseen = unseen_tell(&p.between, BLAME_ON_CPU, r->unseen_cpu_ns, unseen);
+	n_unseen += unseen_tell(&p.between, BLAME_DEVICE, r->unseen_device_ns, &unseen[n_unseen]);
 	qsort(p.in, p.n_in, sizeof(p.in[0]), place_order);
 	n = place_tell(&p.between, ACCOUNT_BETWEEN, ret);
 	for (size_t i = 0; i < p.n_in; i++)
 		n += place_tell(&p.in[i], ACCOUNT_IN, &ret[n]);
+	memcpy(&ret[n], unseen, n_unseen * sizeof(unseen[0]));
+	n += n_unseen;
 	if (missing_ns)
 		ret[n++] = (struct account_part){ .ns = missing_ns, .where = ACCOUNT_NOT_KNOWN, .class = BLAME_OTHER };
 	return n;

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "clock.h"
 #include "events/op.h"
+#include "figures/account.h"
 #include "probes/calibrate.h"
 #include "probes/estimate.h"
 #include "probes/probe_parts.h"
@@ -31,6 +32,7 @@
 /* Time between two samples while little changes, and how many times the calls of the last one are more. */
 #define SAMPLE_NS (500 * NSEC_PER_MSEC)
 #define MORE_CALLS 1.2
+#define ENDED_SAMPLES 80 /* with a step of 25 ms, two seconds: accounts are told each second */
 /* Driver calls beyond those of the runtime by which a process makes driver calls of its own. */
 #define ALONE_PERCENT 1
 #define ALONE_LEAST 10
@@ -58,6 +60,10 @@ struct thread_seen {
 	uint64_t new_calls, new_ns; /* since the last sample */
 	uint32_t tid, slot;
 	struct estimate_rate rates[PROBE_GROUP_COUNT];
+	/* Between calls, on the CPU and in the GPU driver: until now, and of that while runtime calls were left out. */
+	uint64_t between_cpu_ns, between_device_ns;
+	uint64_t unseen_cpu_ns, unseen_device_ns;
+	uint32_t n_missed; /* samples without it, since it ended */
 };
 
 typedef ARRAY(struct thread_seen) thread_list;
@@ -155,6 +161,45 @@ static const struct thread_seen *thread_seen_find(const thread_list *list, uint3
 	return place < list->n && list->items[place].tid == tid ? &list->items[place] : NULL;
 }
 
+/* Advances the times between calls to those of an account, and what was not seen of them. */
+static void unseen_take(const struct budget *b, const struct account_record *record, struct thread_seen *thread)
+{
+	struct account_part parts[ACCOUNT_PARTS_MOST];
+	uint64_t cpu_ns = 0, device_ns = 0;
+	size_t n;
+
+	if (account_is_torn(record))
+		return;
+	n = account_read(record, parts);
+	for (size_t i = 0; i < n; i++) {
+		if (parts[i].where == ACCOUNT_BETWEEN && parts[i].class == BLAME_ON_CPU)
+			cpu_ns = parts[i].ns;
+		if (parts[i].where == ACCOUNT_BETWEEN && parts[i].class == BLAME_DEVICE)
+			device_ns = parts[i].ns;
+	}
+	if (!(b->whole & PROBE_GROUP_BIT(PROBE_GROUP_RUNTIME))) {
+		thread->unseen_cpu_ns += cpu_ns - MIN(thread->between_cpu_ns, cpu_ns);
+		thread->unseen_device_ns += device_ns - MIN(thread->between_device_ns, device_ns);
+	}
+	thread->between_cpu_ns = cpu_ns;
+	thread->between_device_ns = device_ns;
+}
+
+/* An account is about to be told: what was not seen of it, up to the moment. */
+static void account_mark(struct account_record *record, void *data)
+{
+	const struct budget *b = data;
+	const struct thread_seen *seen = thread_seen_find(&b->threads, record->tid);
+	struct thread_seen now;
+
+	if (!seen || seen->slot != record->slot)
+		return;
+	now = *seen;
+	unseen_take(b, record, &now);
+	record->unseen_cpu_ns = now.unseen_cpu_ns;
+	record->unseen_device_ns = now.unseen_device_ns;
+}
+
 struct threads_reading {
 	struct budget *budget;
 	thread_list list;
@@ -176,7 +221,12 @@ static void thread_seen_take(const struct account_record *record, void *data)
 		calls = before->calls;
 		runtime_ns = before->runtime_ns;
 		memcpy(now.rates, before->rates, sizeof(now.rates));
+		now.between_cpu_ns = before->between_cpu_ns;
+		now.between_device_ns = before->between_device_ns;
+		now.unseen_cpu_ns = before->unseen_cpu_ns;
+		now.unseen_device_ns = before->unseen_device_ns;
 	}
+	unseen_take(reading->budget, record, &now);
 	now.new_calls = now.calls - calls;
 	now.new_ns = now.runtime_ns - MIN(runtime_ns, now.runtime_ns);
 	if (ARRAY_PUSH(&reading->list, now) == 0) /* otherwise it is judged in the next one */
@@ -190,14 +240,37 @@ static int thread_order(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
+static void threads_sort(thread_list *list)
+{
+	if (list->n)
+		qsort(list->items, list->n, sizeof(*list->items), thread_order);
+}
+
+/* Threads that have ended stay until their last account was told. */
+static void ended_keep(const thread_list *before, thread_list *now)
+{
+	size_t n = now->n;
+
+	for (size_t i = 0; i < before->n; i++) {
+		const thread_list running = { .items = now->items, .n = n };
+		struct thread_seen ended = before->items[i];
+
+		if (ended.n_missed++ >= ENDED_SAMPLES || thread_seen_find(&running, ended.tid))
+			continue;
+		ended.new_calls = ended.new_ns = 0;
+		(void)ARRAY_PUSH(now, ended); /* otherwise the end of its account is told as time between calls */
+	}
+}
+
 /* A record that changed while it was written comes several times: the last one counts. */
 static void threads_take(struct budget *b)
 {
 	struct threads_reading reading = { .budget = b, .list = { .items = NULL } };
 
 	(void)probe_set_accounts_running(b->probes, thread_seen_take, &reading);
-	if (reading.list.n)
-		qsort(reading.list.items, reading.list.n, sizeof(*reading.list.items), thread_order);
+	threads_sort(&reading.list);
+	ended_keep(&b->threads, &reading.list);
+	threads_sort(&reading.list);
 	ARRAY_DONE(&b->threads);
 	b->threads = reading.list;
 }
@@ -417,6 +490,7 @@ int budget_open(uv_loop_t *loop, struct probe_set *probes, struct target_set *ta
 	b->timer.data = b;
 	(void)uv_timer_start(&b->timer, budget_timer_fired, 1, 0);
 	probe_set_left_out_mark(probes, cells_mark, b);
+	probe_set_unseen(probes, account_mark, b);
 	*ret_budget = b;
 	return 0;
 }
@@ -434,6 +508,7 @@ void budget_close(struct budget *b)
 	if (!b)
 		return;
 	probe_set_left_out_mark(b->probes, NULL, NULL);
+	probe_set_unseen(b->probes, NULL, NULL);
 	uv_close((uv_handle_t *)&b->timer, budget_timer_closed);
 }
 

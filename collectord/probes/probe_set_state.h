@@ -53,6 +53,8 @@ struct probe_set {
 	struct left_out *left_out; /* of each cell; NULL: nothing is left out */
 	void (*left_out_mark)(void *data);
 	void *left_out_data;
+	void (*unseen)(struct account_record *record, void *data);
+	void *unseen_data;
 	struct behind_key *behind_keys; /* room for BEHIND_ROWS_MAX, as behind_values */
 	struct behind_value *behind_values;
 	struct wait_key *wait_keys; /* room for WAITS_MAX, as wait_values */

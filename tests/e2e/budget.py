@@ -48,6 +48,18 @@ def estimated(check, name, count, error, made):
     check(f"{name}: estimated", abs(count - made) <= 2 * error * count and 0 < error < 3, count, error, made)
 
 
+def accounted(check, trace):
+    """The time in which launches were left out is no time between calls."""
+    where = {}
+    for account in trace.summary["accounts"]:
+        parts = account["parts"]
+        check("parts are the wall clock", abs(sum(part["ns"] for part in parts) - account["wall_ns"]) <= 0.005 * account["wall_ns"], account)
+        for part in parts:
+            where[part["where"], part["class"]] = where.get((part["where"], part["class"]), 0) + part["ns"]
+    unseen, between = (where.get((place, "on_cpu"), 0) for place in ("not_known", "between"))
+    check("computing is mostly not known", unseen > 5 * between, where)
+
+
 def test_over(check, home, back_end):
     """More launches than the budget pays for, and few of what every diagnosis needs."""
     trace, made = traced(home, "--back-end", back_end, "--budget", "2%", load=("--rate", "50000", "--duration", "5s", "--mix", "launch=197,sync=1,malloc=1,free=1"))
@@ -64,6 +76,7 @@ def test_over(check, home, back_end):
     kept_rows = {row["op_name"]: row for row in home.sql("SELECT op_name, count, rung, count_error FROM operations WHERE source_name = 'cuda'")}
     estimated(check, "kept: launches", kept_rows[LAUNCH]["count"], kept_rows[LAUNCH]["count_error"], made[LAUNCH])
     check("kept: the rungs", all(kept_rows[op]["rung"] == ("duty" if op == LAUNCH else "exact") for op in made), kept_rows)
+    accounted(check, trace)
     check("no call is said never to have returned", not any(row["abandoned"] for row in trace.operations()), trace.operations())
     check("the loss is told", trace.summary["lost"]["budget"] >= 3000, trace.summary["lost"])
     check("kept: the loss", LOSS in kept.words_of(home.run("explain").stdout), home.run("explain").stdout)
