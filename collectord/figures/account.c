@@ -273,26 +273,25 @@ static int place_order(const void *a, const void *b)
 	return x->op < y->op ? -1 : x->op > y->op;
 }
 
-/* Moves time from between calls to a part of its own. Return: number of parts, 0 or 1 */
-static size_t unseen_tell(struct account_place *between, enum blame_class class, uint64_t unseen_ns,
-			  struct account_part *ret)
+/* Moves time from between calls to a place of its own. */
+static struct account_place unseen_take(struct account_place *between, const __u64 unseen_ns[BLAME_COUNT])
 {
-	uint64_t ns = MIN(unseen_ns, between->blame_ns[class]);
+	struct account_place unseen = { .ns = 0 };
 
-	if (!ns)
-		return 0;
-	between->blame_ns[class] -= ns;
-	*ret = (struct account_part){ .ns = ns, .where = ACCOUNT_NOT_KNOWN, .class = (uint8_t) class };
-	return 1;
+	for (int i = 0; i < BLAME_COUNT; i++) {
+		unseen.blame_ns[i] = MIN(unseen_ns[i], between->blame_ns[i]);
+		between->blame_ns[i] -= unseen.blame_ns[i];
+	}
+	return unseen;
 }
 
 size_t account_read(const struct account_record *r, struct account_part ret[ACCOUNT_PARTS_MOST])
 {
 	uint64_t wall_ns = r->now_ns - r->account.since_ns, in_ns = 0, on_cpu_ns, missing_ns;
 	uint64_t *cpu[ACCOUNT_OPS + 2], *ins[ACCOUNT_OPS + 2];
-	struct account_part unseen[2];
+	struct account_place unseen;
 	struct account_places p;
-	size_t n, n_unseen;
+	size_t n;
 
 	places_read(r, &p);
 	for (size_t i = 0; i < p.n_in; i++) {
@@ -317,16 +316,12 @@ size_t account_read(const struct account_record *r, struct account_part ret[ACCO
 		(void)largest_cut(cpu, p.n_in, largest_cut(&between, 1, missing_ns));
 	}
 
-	_Static_assert(BLAME_ON_CPU < BLAME_DEVICE && BLAME_DEVICE < BLAME_OTHER, "parts are in the order of classes");
-	n_unseen = unseen_tell(&p.between, BLAME_ON_CPU, r->unseen_cpu_ns, unseen);
-	n_unseen += unseen_tell(&p.between, BLAME_DEVICE, r->unseen_device_ns, &unseen[n_unseen]);
+	unseen = unseen_take(&p.between, r->unseen_ns);
+	unseen.blame_ns[BLAME_OTHER] += missing_ns;
 	qsort(p.in, p.n_in, sizeof(p.in[0]), place_order);
 	n = place_tell(&p.between, ACCOUNT_BETWEEN, ret);
 	for (size_t i = 0; i < p.n_in; i++)
 		n += place_tell(&p.in[i], ACCOUNT_IN, &ret[n]);
-	memcpy(&ret[n], unseen, n_unseen * sizeof(unseen[0]));
-	n += n_unseen;
-	if (missing_ns)
-		ret[n++] = (struct account_part){ .ns = missing_ns, .where = ACCOUNT_NOT_KNOWN, .class = BLAME_OTHER };
+	n += place_tell(&unseen, ACCOUNT_NOT_KNOWN, &ret[n]);
 	return n;
 }

@@ -60,10 +60,9 @@ struct thread_seen {
 	uint64_t new_calls, new_ns; /* since the last sample */
 	uint32_t tid, slot;
 	struct estimate_rate rates[PROBE_GROUP_COUNT];
-	/* Between calls, on the CPU and in the GPU driver: until now, and of that while runtime calls were left out. */
-	uint64_t between_cpu_ns, between_device_ns;
-	uint64_t unseen_cpu_ns, unseen_device_ns;
-	uint32_t n_missed; /* samples without it, since it ended */
+	uint64_t between_ns[BLAME_COUNT]; /* between seen calls, by class */
+	uint64_t unseen_ns[BLAME_COUNT];  /* of that, what may be in calls that were left out */
+	uint32_t n_missed;		  /* samples without it, since it ended */
 };
 
 typedef ARRAY(struct thread_seen) thread_list;
@@ -161,28 +160,34 @@ static const struct thread_seen *thread_seen_find(const thread_list *list, uint3
 	return place < list->n && list->items[place].tid == tid ? &list->items[place] : NULL;
 }
 
+/*
+ * Whether time of a class between seen calls may be in a call that is left out. A launch computes, or waits in the GPU
+ * driver; a synchronise may wait in any way. How long a thread was ready to run is the same in and between calls.
+ */
+static bool is_unseen(const struct budget *b, enum blame_class class)
+{
+	if (class == BLAME_ON_CPU || class == BLAME_DEVICE)
+		return !(b->whole & PROBE_GROUP_BIT(PROBE_GROUP_RUNTIME));
+	return class != BLAME_RUNNABLE && class != BLAME_QUOTA && !(b->whole & PROBE_GROUP_BIT(PROBE_GROUP_ALWAYS));
+}
+
 /* Advances the times between calls to those of an account, and what was not seen of them. */
 static void unseen_take(const struct budget *b, const struct account_record *record, struct thread_seen *thread)
 {
 	struct account_part parts[ACCOUNT_PARTS_MOST];
-	uint64_t cpu_ns = 0, device_ns = 0;
+	uint64_t between_ns[BLAME_COUNT] = { 0 };
 	size_t n;
 
 	if (account_is_torn(record))
 		return;
 	n = account_read(record, parts);
-	for (size_t i = 0; i < n; i++) {
-		if (parts[i].where == ACCOUNT_BETWEEN && parts[i].class == BLAME_ON_CPU)
-			cpu_ns = parts[i].ns;
-		if (parts[i].where == ACCOUNT_BETWEEN && parts[i].class == BLAME_DEVICE)
-			device_ns = parts[i].ns;
-	}
-	if (!(b->whole & PROBE_GROUP_BIT(PROBE_GROUP_RUNTIME))) {
-		thread->unseen_cpu_ns += cpu_ns - MIN(thread->between_cpu_ns, cpu_ns);
-		thread->unseen_device_ns += device_ns - MIN(thread->between_device_ns, device_ns);
-	}
-	thread->between_cpu_ns = cpu_ns;
-	thread->between_device_ns = device_ns;
+	for (size_t i = 0; i < n; i++)
+		if (parts[i].where == ACCOUNT_BETWEEN)
+			between_ns[parts[i].class] = parts[i].ns;
+	for (int i = 0; i < BLAME_COUNT; i++)
+		if (is_unseen(b, (enum blame_class)i))
+			thread->unseen_ns[i] += between_ns[i] - MIN(thread->between_ns[i], between_ns[i]);
+	memcpy(thread->between_ns, between_ns, sizeof(between_ns));
 }
 
 /* An account is about to be told: what was not seen of it, up to the moment. */
@@ -196,8 +201,8 @@ static void account_mark(struct account_record *record, void *data)
 		return;
 	now = *seen;
 	unseen_take(b, record, &now);
-	record->unseen_cpu_ns = now.unseen_cpu_ns;
-	record->unseen_device_ns = now.unseen_device_ns;
+	for (int i = 0; i < BLAME_COUNT; i++)
+		record->unseen_ns[i] = now.unseen_ns[i];
 }
 
 struct threads_reading {
@@ -221,10 +226,8 @@ static void thread_seen_take(const struct account_record *record, void *data)
 		calls = before->calls;
 		runtime_ns = before->runtime_ns;
 		memcpy(now.rates, before->rates, sizeof(now.rates));
-		now.between_cpu_ns = before->between_cpu_ns;
-		now.between_device_ns = before->between_device_ns;
-		now.unseen_cpu_ns = before->unseen_cpu_ns;
-		now.unseen_device_ns = before->unseen_device_ns;
+		memcpy(now.between_ns, before->between_ns, sizeof(now.between_ns));
+		memcpy(now.unseen_ns, before->unseen_ns, sizeof(now.unseen_ns));
 	}
 	unseen_take(reading->budget, record, &now);
 	now.new_calls = now.calls - calls;
@@ -452,7 +455,7 @@ static void budget_step(struct budget *b)
 	sample_take(b, now_ns);
 	step = governor_step(&b->governor, &b->sample);
 	target_set_thin(b->targets, step.groups);
-	probe_set_thin_records(b->probes, step.rung == GOVERNOR_DUTY);
+	probe_set_thin_records(b->probes, step.rung >= GOVERNOR_DUTY);
 	loss_note(b, rung, now_ns);
 	if (step.groups & ~before)
 		attached_note(b, before & step.groups, now_ns);
@@ -522,13 +525,16 @@ enum governor_rung budget_rung(const struct budget *b)
 	return b->governor.rung;
 }
 
+double budget_share_kept(const struct budget *b)
+{
+	return b->governor.rung == GOVERNOR_DUTY_ALL ? governor_share_kept(&b->governor) : 0;
+}
+
 const char *budget_rung_name(enum governor_rung rung)
 {
 	static const char *const names[GOVERNOR_RUNG_COUNT] = {
-		[GOVERNOR_ALL] = "all",
-		[GOVERNOR_NO_REQUEST] = "no_request",
-		[GOVERNOR_NO_DRIVER] = "no_driver",
-		[GOVERNOR_DUTY] = "duty",
+		[GOVERNOR_ALL] = "all",	  [GOVERNOR_NO_REQUEST] = "no_request", [GOVERNOR_NO_DRIVER] = "no_driver",
+		[GOVERNOR_DUTY] = "duty", [GOVERNOR_DUTY_ALL] = "duty_all",
 	};
 
 	return names[rung];

@@ -30,5 +30,10 @@ void budget_close(struct budget *budget);
 double budget_share(const struct budget *budget);
 /** budget_rung() - the current rung */
 enum governor_rung budget_rung(const struct budget *budget);
-/** budget_rung_name() - its name in messages: all, no_request, no_driver, duty */
+/**
+ * budget_share_kept() - the share that would keep tier 'always' exact, where it is not
+ * Return: 0: it is exact; above 1: no budget would
+ */
+double budget_share_kept(const struct budget *budget);
+/** budget_rung_name() - its name in messages: all, no_request, no_driver, duty, duty_all */
 const char *budget_rung_name(enum governor_rung rung);

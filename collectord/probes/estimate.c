@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 
+#define WEIGHT_LEAST 0.2 /* of a window: what the program did at its start is forgotten in any case */
 /* What counts of earlier windows, at each new one: the last nine have most of the weight. */
 #define KEEP 0.8
 /* Error of a window's rate, and for how many windows it counts, before windows have shown their own. (Guess.) */
@@ -10,21 +11,23 @@
 #define ERROR_WINDOWS 1
 /* By how much the cost of probes in a loop may be wrong: a window has this part of it too much or too little. */
 #define COST_UNSURE 0.2
+/* A thread that is in probes for so many times its own CPU time has an own CPU time that nobody knows. */
+#define COST_ALL 5
 
 /* An error of the probes' cost is one of the rate, as large as this part is of what is left. */
 static double window_weight(double probe_share)
 {
-	return 1 / ((1 + probe_share) * (1 + probe_share));
+	return MAX(1 / (1 + probe_share), WEIGHT_LEAST);
 }
 
 void estimate_rate_add(struct estimate_rate *rate, double calls, double own_ns, double probe_share)
 {
-	double weight = window_weight(probe_share);
+	double weight = window_weight(probe_share) * (1 + probe_share); /* by CPU time, of which own time is a part */
 
 	if (own_ns <= 0)
 		return;
-	rate->calls = (1 - weight + KEEP * weight) * rate->calls + weight * calls;
-	rate->own_ns = (1 - weight + KEEP * weight) * rate->own_ns + weight * own_ns;
+	rate->calls = KEEP * rate->calls + weight * calls;
+	rate->own_ns = KEEP * rate->own_ns + weight * own_ns;
 }
 
 double estimate_rate_calls(const struct estimate_rate *rate, double own_ns)
@@ -61,19 +64,19 @@ static void told_raise(struct estimate *e)
 void estimate_window(struct estimate *e, const struct estimate_interval *interval)
 {
 	double expected = expected_calls(e, interval), miss = interval->calls - expected;
-	double weight = window_weight(interval->probe_share), keep = 1 - weight + KEEP * weight;
+	double weight = window_weight(interval->probe_share);
 
 	if (expected > 0) {
-		e->miss2 = keep * e->miss2 + weight * miss * miss;
-		e->expected2 = keep * e->expected2 + weight * expected * expected;
-		e->n_windows = keep * e->n_windows + weight;
+		e->miss2 = KEEP * e->miss2 + weight * miss * miss;
+		e->expected2 = KEEP * e->expected2 + weight * expected * expected;
+		e->n_windows = KEEP * e->n_windows + 1;
 	}
 	if (interval->group_calls > 0) {
 		e->calls = KEEP * e->calls + interval->calls;
 		e->group_calls = KEEP * e->group_calls + interval->group_calls;
 		e->ns = KEEP * e->ns + interval->ns;
 		e->bytes = KEEP * e->bytes + interval->bytes;
-		e->probe_share = e->probe_share > 0 ? keep * e->probe_share + (1 - keep) * interval->probe_share
+		e->probe_share = e->probe_share > 0 ? KEEP * e->probe_share + (1 - KEEP) * interval->probe_share
 						    : interval->probe_share;
 	}
 	e->variance += error2(e) * e->since_calls * e->since_calls;
@@ -89,7 +92,7 @@ void estimate_left(struct estimate *e, const struct estimate_interval *interval)
 	e->since_calls += left;
 	e->left_ns += e->calls > 0 ? left * e->ns / e->calls : 0;
 	e->left_bytes += e->calls > 0 ? left * e->bytes / e->calls : 0;
-	e->bias += COST_UNSURE * e->probe_share * expected;
+	e->bias += (e->probe_share < COST_ALL ? COST_UNSURE : 1) * e->probe_share * expected;
 	e->told.ms += interval->ms;
 	told_raise(e);
 }

@@ -33,6 +33,7 @@ static const uint32_t rung_groups[GOVERNOR_RUNG_COUNT] = {
 	[GOVERNOR_NO_REQUEST] = PROBE_GROUPS_ALL & ~PROBE_GROUP_BIT(PROBE_GROUP_REQUEST),
 	[GOVERNOR_NO_DRIVER] = PROBE_GROUP_BIT(PROBE_GROUP_ALWAYS) | PROBE_GROUP_BIT(PROBE_GROUP_RUNTIME),
 	[GOVERNOR_DUTY] = PROBE_GROUP_BIT(PROBE_GROUP_ALWAYS),
+	[GOVERNOR_DUTY_ALL] = 0,
 };
 
 void governor_begin(struct governor *g, const struct governor_limits *limits, uint64_t now_ns)
@@ -57,7 +58,7 @@ static bool is_attached(const struct governor *g, enum probe_group group)
  */
 static double load_of(const struct governor *g, enum probe_group group)
 {
-	if (is_attached(g, group) || group == PROBE_GROUP_RUNTIME)
+	if (is_attached(g, group) || group == PROBE_GROUP_RUNTIME || group == PROBE_GROUP_ALWAYS)
 		return g->load[group];
 	return g->ratio[group] * g->load[PROBE_GROUP_RUNTIME];
 }
@@ -89,16 +90,21 @@ static void loads_take(struct governor *g, const struct governor_sample *sample)
 		g->alone_until_ns = sample->now_ns + ALONE_NS;
 }
 
-/* The first rung, from the top, whose loss is at most that part of the budget; GOVERNOR_DUTY if none is. */
+double governor_share_kept(const struct governor *g)
+{
+	return governor_loss(g, GOVERNOR_DUTY) / DOWN_ABOVE;
+}
+
+/* The first rung, from the top, whose loss is at most that part of the budget; the last one if none is. */
 static enum governor_rung rung_find(const struct governor *g, uint64_t now_ns, double part)
 {
-	for (int i = GOVERNOR_ALL; i < GOVERNOR_DUTY; i++) {
+	for (int i = GOVERNOR_ALL; i < GOVERNOR_DUTY_ALL; i++) {
 		if (i == GOVERNOR_NO_DRIVER && now_ns < g->alone_until_ns)
 			continue;
 		if (governor_loss(g, (enum governor_rung)i) <= part * g->limits.budget)
 			return (enum governor_rung)i;
 	}
-	return GOVERNOR_DUTY;
+	return GOVERNOR_DUTY_ALL;
 }
 
 /* Draws by how much the time to the next window differs (xorshift64). */
@@ -119,7 +125,7 @@ static uint32_t window_groups(const struct governor *g, uint64_t now_ns)
 {
 	uint32_t sample = rung_groups[now_ns < g->alone_until_ns ? GOVERNOR_NO_REQUEST : GOVERNOR_NO_DRIVER];
 
-	return g->rung != GOVERNOR_DUTY || g->n_windows % LOOK_WINDOWS == 0 ? PROBE_GROUPS_ALL : sample;
+	return g->rung < GOVERNOR_DUTY || g->n_windows % LOOK_WINDOWS == 0 ? PROBE_GROUPS_ALL : sample;
 }
 
 /* Time from the end of a window to the begin of the next one. */
@@ -128,8 +134,8 @@ static uint64_t period_ns(const struct governor *g, uint64_t now_ns)
 	double budget = g->limits.budget, left = LOOK_BUDGET * budget, ns;
 	uint64_t least_ns = g->look_ns;
 
-	if (g->rung == GOVERNOR_DUTY) {
-		left = MAX(DUTY_TARGET * budget - governor_loss(g, GOVERNOR_DUTY), DUTY_LEAST * budget);
+	if (g->rung >= GOVERNOR_DUTY) {
+		left = MAX(DUTY_TARGET * budget - governor_loss(g, g->rung), DUTY_LEAST * budget);
 		least_ns = PERIOD_LEAST_NS;
 	}
 	ns = (double)(g->limits.window_ns + g->limits.lag_ns) * groups_loss(g, window_groups(g, now_ns)) / left;
@@ -198,7 +204,7 @@ struct governor_step governor_step(struct governor *g, const struct governor_sam
 	uint64_t turn_ns;
 
 	loads_take(g, sample);
-	if (g->rung != GOVERNOR_DUTY && governor_loss(g, g->rung) > DOWN_ABOVE * g->limits.budget) {
+	if (g->rung != GOVERNOR_DUTY_ALL && governor_loss(g, g->rung) > DOWN_ABOVE * g->limits.budget) {
 		enum governor_rung lower = rung_find(g, now_ns, DOWN_ABOVE);
 
 		rung_set(g, MAX(lower, (enum governor_rung)(g->rung + 1)), now_ns);

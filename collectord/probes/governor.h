@@ -3,9 +3,9 @@
  * Decides which groups of operations are attached, so that no thread loses more than the budget of its CPU time to
  * tracing. It has no clock and attaches nothing: budget.c measures, and acts on the decisions.
  *
- * The rungs of the ladder, each with less than the one before; operations of tier 'always' stay attached on all of
- * them. Now and then more is attached for the time of a window, to learn what the rest would cost, and on the lowest
- * rung to see a sample of its calls.
+ * The rungs of the ladder, each with less than the one before; operations of tier 'always' stay attached on all but
+ * the last. Now and then more is attached for the time of a window, to learn what the rest would cost, and on the
+ * lowest rung to see a sample of its calls.
  */
 #pragma once
 
@@ -28,6 +28,7 @@ enum governor_rung {
 	GOVERNOR_NO_REQUEST,
 	GOVERNOR_NO_DRIVER, /* not while a process makes driver calls outside of runtime calls */
 	GOVERNOR_DUTY,	    /* only tier 'always'; records without stacks, and without a sample of other calls */
+	GOVERNOR_DUTY_ALL,  /* nothing: tier 'always' alone takes too much */
 	GOVERNOR_RUNG_COUNT
 };
 
@@ -77,5 +78,7 @@ struct governor {
 void governor_begin(struct governor *governor, const struct governor_limits *limits, uint64_t now_ns);
 /** governor_step() - take a sample and decide; to be called at the time that the last decision named, or later */
 struct governor_step governor_step(struct governor *governor, const struct governor_sample *sample);
+/** governor_share_kept() - the budget that would keep tier 'always' attached all the time; above 1: none would */
+double governor_share_kept(const struct governor *governor);
 /** governor_loss() - predicted share of its CPU time that the most affected thread loses on a rung */
 double governor_loss(const struct governor *governor, enum governor_rung rung);

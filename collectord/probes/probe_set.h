@@ -229,11 +229,11 @@ typedef void (*probe_account_func)(const struct account_record *record, void *da
  * Return: number of calls of func, or -errno
  */
 int probe_set_accounts(struct probe_set *set, probe_account_func func, void *data);
-/** probe_set_accounts_running() - the same for running threads alone, without unseen_*; last accounts of others are
+/** probe_set_accounts_running() - the same for running threads alone, without unseen_ns; last accounts of others are
  * left */
 int probe_set_accounts_running(struct probe_set *set, probe_account_func func, void *data);
 
-/** probe_set_unseen() - call a function for each account before it is given to others: it sets unseen_*; NULL: none */
+/** probe_set_unseen() - call a function for each account before it is given to others: it sets unseen_ns; NULL: none */
 void probe_set_unseen(struct probe_set *set, void (*func)(struct account_record *record, void *data), void *data);
 
 typedef void (*probe_wait_func)(const struct wait_key *key, const struct wait_value *value, void *data);

@@ -163,8 +163,14 @@ static void tell_probes(Ingero__V1__Cost *cost, const struct cost_sums *sums)
 
 static void tell_budget(Ingero__V1__Cost *cost, const struct budget *budget)
 {
+	double kept = budget ? budget_share_kept(budget) : 0;
+
 	if (!budget)
 		return;
+	if (kept > 0) {
+		cost->exact_budget_ratio_told_case = INGERO__V1__COST__EXACT_BUDGET_RATIO_TOLD_EXACT_BUDGET_RATIO;
+		cost->exact_budget_ratio = kept;
+	}
 	cost->budget_ratio_told_case = INGERO__V1__COST__BUDGET_RATIO_TOLD_BUDGET_RATIO;
 	cost->budget_ratio = budget_share(budget);
 	cost->level_told_case = INGERO__V1__COST__LEVEL_TOLD_LEVEL;

@@ -82,6 +82,18 @@ def test_over(check, home, back_end):
     check("kept: the loss", LOSS in kept.words_of(home.run("explain").stdout), home.run("explain").stdout)
 
 
+def test_synchronises(check, home, back_end):
+    """Even what every diagnosis needs takes more than the budget."""
+    trace, made = traced(home, "--back-end", back_end, "--budget", "2%", load=("--rate", "50000", "--duration", "5s", "--mix", "sync=2,launch=1", "--sync", "spin"))
+    cost, rows = trace.summary["cost"], {row["op"]: row for row in trace.operations()}
+    check("the very last rung is reached", "duty_all" in levels(trace), levels(trace))
+    check("the budget that would be enough is told", cost.get("level") != "duty_all" or cost["exact_budget_ratio"] > 0.02, cost)
+    for op in ("cudaStreamSynchronize", LAUNCH):
+        check(f"{op}: said", rows[op]["rung"] == "duty", rows[op])
+        estimated(check, op, rows[op]["count"], rows[op]["count_error"], made[op])
+    check("no call is said never to have returned", not any(row["abandoned"] for row in trace.operations()), trace.operations())
+
+
 def test_within(check, home, back_end):
     """A program that fits into the budget, from its third second on at the latest."""
     trace, made = traced(home, "--back-end", back_end, "--budget", "10%", load=("--rate", "50", "--duration", "6s"))
@@ -111,7 +123,7 @@ def main(build):
         kept.skip("needs root to trace")
     check = kept.Checks()
     with kept.Kept(build) as home:
-        for test in (test_over, test_within, test_off, test_text):
+        for test in (test_over, test_synchronises, test_within, test_off, test_text):
             test(check, home, sys.argv[2])
     return 1 if check.failed else 0
 
