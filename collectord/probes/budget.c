@@ -76,7 +76,10 @@ struct budget {
 	uint64_t lag_ns; /* from the begin of a detach to the last trap */
 	struct governor_sample sample;
 	uint64_t sampled_ns;
-	uint32_t whole;	  /* groups that have been attached in all libraries since then */
+	uint32_t whole; /* groups that have been attached in all libraries since then */
+	double worst;	/* of that, of all groups together, and the slot of its process */
+	uint32_t worst_slot;
+	struct budget_forcing forcing; /* tgid 0: not known */
 	double rate;	  /* time in probes in the last sample, of the process with most, as part of its time */
 	uint64_t told_ns; /* LOSS_BUDGET has the time until then */
 	struct cell_seen cells[PROCESS_CELLS];
@@ -306,8 +309,18 @@ static void load_add(struct budget *b, struct thread_seen *thread, uint64_t inte
 	double part = slot->n_outer ? (double)thread->new_calls / (double)slot->n_outer : 0;
 	double own_ns = own_time(slot, part, (double)MAX(thread->new_ns, interval_ns / CPU_LEAST_PART));
 
-	for (int i = 0; i < PROBE_GROUP_COUNT && own_ns > 0; i++)
-		sample->load[i] = MAX(sample->load[i], part * (double)slot->ns[i] / own_ns);
+	double sum = 0;
+
+	for (int i = 0; i < PROBE_GROUP_COUNT && own_ns > 0; i++) {
+		double load = part * (double)slot->ns[i] / own_ns;
+
+		sample->load[i] = MAX(sample->load[i], load);
+		sum += load;
+	}
+	if (sum > b->worst) {
+		b->worst = sum;
+		b->worst_slot = thread->slot;
+	}
 	rates_take(b, thread, part);
 }
 
@@ -395,6 +408,7 @@ static void sample_measure(struct budget *b, uint64_t now_ns, uint64_t most_ns)
 	bool sees_both = (b->governor.groups & both) == both;
 
 	b->sample = (struct governor_sample){ .now_ns = now_ns };
+	b->worst = b->worst_slot = 0;
 	threads_take(b);
 	for (size_t i = 0; i < b->threads.n; i++)
 		load_add(b, &b->threads.items[i], interval_ns, &b->sample);
@@ -432,6 +446,17 @@ static void loss_note(struct budget *b, enum governor_rung rung, uint64_t now_ns
 	b->told_ns += n_ms * NSEC_PER_MSEC;
 }
 
+/* Of the process that loses most, in a sample that may change the rung: while launches are seen. */
+static void forcing_note(struct budget *b)
+{
+	const struct process_slot *slot = &probe_set_slots(b->probes)[b->worst_slot];
+
+	if (b->worst_slot && b->whole & PROBE_GROUP_BIT(PROBE_GROUP_RUNTIME))
+		b->forcing = (struct budget_forcing){ .tgid = slot->tgid,
+						      .uid = slot->uid,
+						      .is_guarded = slot->flags & PROCESS_GUARDED };
+}
+
 /*
  * The next sample is of the time in which all of them are attached; those attached first have cost more by then.
  * @before: groups that were and stay attached
@@ -453,6 +478,7 @@ static void budget_step(struct budget *b)
 	struct governor_step step;
 
 	sample_take(b, now_ns);
+	forcing_note(b);
 	step = governor_step(&b->governor, &b->sample);
 	target_set_thin(b->targets, step.groups);
 	probe_set_thin_records(b->probes, step.rung >= GOVERNOR_DUTY);
@@ -523,6 +549,12 @@ double budget_share(const struct budget *b)
 enum governor_rung budget_rung(const struct budget *b)
 {
 	return b->governor.rung;
+}
+
+bool budget_forced_by(const struct budget *b, struct budget_forcing *ret)
+{
+	*ret = b->forcing;
+	return b->governor.rung != GOVERNOR_ALL && b->forcing.tgid;
 }
 
 double budget_share_kept(const struct budget *b)

@@ -4,6 +4,9 @@
 #include "base/cleanup.h"
 
 #define WEIGHT_LEAST 0.2 /* of a window: what the program did at its start is forgotten in any case */
+/* A program's first windows are of its start: they are forgotten if so many times as many calls follow. */
+#define RATE_JUMP 4
+#define WINDOWS_FIRST 8
 /* What counts of earlier windows, at each new one: the last nine have most of the weight. */
 #define KEEP 0.8
 /* Error of a window's rate, and for how many windows it counts, before windows have shown their own. (Guess.) */
@@ -26,6 +29,8 @@ void estimate_rate_add(struct estimate_rate *rate, double calls, double own_ns, 
 
 	if (own_ns <= 0)
 		return;
+	if (rate->n_windows++ < WINDOWS_FIRST && calls > RATE_JUMP * estimate_rate_calls(rate, own_ns))
+		rate->calls = rate->own_ns = 0; /* the program has begun */
 	rate->calls = KEEP * rate->calls + weight * calls;
 	rate->own_ns = KEEP * rate->own_ns + weight * own_ns;
 }

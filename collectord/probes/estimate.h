@@ -18,6 +18,7 @@
 struct estimate_rate {
 	double calls;
 	double own_ns; /* own CPU time */
+	uint32_t n_windows;
 };
 
 /**

@@ -63,13 +63,21 @@ static struct cost_words remedy_of(const Ingero__V1__Cost *cost)
 	return remedy;
 }
 
+static const char *forced_words(const Ingero__V1__Cost *cost)
+{
+	bool is_others = cost->forced_by_told_case == INGERO__V1__COST__FORCED_BY_TOLD_FORCED_BY_OTHERS;
+
+	return is_others ? " for another user's process" : "";
+}
+
 struct cost_words cost_budget(const Ingero__V1__Cost *cost)
 {
 	struct cost_words budget = { .text = "" };
 
 	if (cost->budget_ratio_told_case)
-		(void)snprintf(budget.text, sizeof(budget.text), "budget %s%s%.60s",
-			       units_ratio(cost->budget_ratio, 0).text, level_of(cost)->words, remedy_of(cost).text);
+		(void)snprintf(budget.text, sizeof(budget.text), "budget %s%s%s%.50s",
+			       units_ratio(cost->budget_ratio, 0).text, level_of(cost)->words, forced_words(cost),
+			       remedy_of(cost).text);
 	return budget;
 }
 

@@ -64,7 +64,9 @@ def test_over(check, home, back_end):
     """More launches than the budget pays for, and few of what every diagnosis needs."""
     trace, made = traced(home, "--back-end", back_end, "--budget", "2%", load=("--rate", "50000", "--duration", "5s", "--mix", "launch=197,sync=1,malloc=1,free=1"))
     cost, counts, found = trace.summary["cost"], trace.counts(source="cuda"), rungs(trace)
+    pids = {row["pid"] for row in trace.operations()}
     check("the budget is told", cost["budget_ratio"] == 0.02 and all(line["cost"]["budget_ratio"] == 0.02 for line in trace.figures), cost)
+    check("for whose sake is told", all(line["cost"].get("forced_by_pid") in pids for line in trace.figures if line["cost"].get("level") == "duty"), pids, trace.figures)
     check("the last rung is reached", "duty" in levels(trace), levels(trace))
     for op in set(made) - {LAUNCH}:
         check(f"{op}: exact", counts.get(op) == made[op] and found[op] == {"exact"}, counts.get(op), made[op], found[op])

@@ -81,6 +81,24 @@ static void budget_test(void)
 	}
 }
 
+/* For whose sake calls are left out. */
+static void forced_test(void)
+{
+	Ingero__V1__Cost cost = INGERO__V1__COST__INIT;
+
+	cost.budget_ratio = 0.02;
+	cost.budget_ratio_told_case = INGERO__V1__COST__BUDGET_RATIO_TOLD_BUDGET_RATIO;
+	cost.level = (char *)(uintptr_t) "duty";
+	cost.level_told_case = INGERO__V1__COST__LEVEL_TOLD_LEVEL;
+	cost.forced_by_told_case = INGERO__V1__COST__FORCED_BY_TOLD_FORCED_BY_OTHERS;
+	cost.forced_by_others = true;
+	CHECK_STR_EQ("others", cost_budget(&cost).text,
+		     "budget 2.0 %: launches and copies sampled for another user's process");
+	cost.forced_by_told_case = INGERO__V1__COST__FORCED_BY_TOLD_FORCED_BY_PID;
+	cost.forced_by_pid = 7;
+	CHECK_STR_EQ("own", cost_budget(&cost).text, "budget 2.0 %: launches and copies sampled");
+}
+
 /* What would keep the most important calls exact. */
 static void remedy_test(void)
 {
@@ -109,6 +127,7 @@ int main(void)
 {
 	share_test();
 	remedy_test();
+	forced_test();
 	budget_test();
 	return check_result();
 }
