@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *culprit_hidden(bool is_same_user)
 {
@@ -23,6 +24,12 @@ struct culprit_name culprit_hidden_several(size_t n, bool is_same_user, const ch
 	return name;
 }
 
+/* The name of an own thread that is that of the process says nothing. */
+static bool has_thread_name(const struct culprit_of *c)
+{
+	return c->comm[0] && !(c->victim_name && strcmp(c->comm, c->victim_name) == 0);
+}
+
 struct culprit_name culprit_name(const struct culprit_of *c)
 {
 	struct culprit_name name;
@@ -33,7 +40,7 @@ struct culprit_name culprit_name(const struct culprit_of *c)
 		(void)snprintf(name.text, sizeof(name.text), "%s", culprit_hidden(c->is_same_user));
 	else if (c->pid == c->victim_pid && c->tid)
 		(void)snprintf(name.text, sizeof(name.text), "its own thread %" PRIu32, c->tid);
-	else if (c->pid == c->victim_pid && c->comm[0])
+	else if (c->pid == c->victim_pid && has_thread_name(c))
 		(void)snprintf(name.text, sizeof(name.text), "its own other threads (such as %.20s)", c->comm);
 	else if (c->pid == c->victim_pid)
 		(void)snprintf(name.text, sizeof(name.text), "its own other threads");

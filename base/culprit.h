@@ -14,9 +14,10 @@ struct culprit_of {
 	uint32_t pid; /* 0: the reader may not know the process */
 	uint32_t tid; /* its thread; 0: several, or not known */
 	uint32_t victim_pid;
-	const char *comm;  /* of the victim's own threads: the name of one; "": it says nothing */
-	bool is_same_user; /* of a process that the reader may not know: it belongs to the same user */
-	const char *user;  /* its owner's name; NULL: the text leaves it out */
+	const char *comm;	 /* of the victim's own threads: the name of one; "": not known */
+	bool is_same_user;	 /* of a process that the reader may not know: it belongs to the same user */
+	const char *user;	 /* its owner's name; NULL: the text leaves it out */
+	const char *victim_name; /* a name of its own threads that says nothing; NULL: none is known */
 };
 
 /** culprit_name() - "logrotate (pid 6603, root)", "its own thread 4715", "its own other threads", "another process" */

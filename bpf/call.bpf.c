@@ -16,6 +16,7 @@
 #include "entry.h"
 #include "optable.h"
 #include "stack.h"
+#include "thinning.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -26,7 +27,7 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 	const struct cred *cred = task->cred;
 	struct process_entry *entry, fresh = {};
 	struct process_slot *s;
-	__u32 slot = 0, before;
+	__u32 slot = 0, share, before;
 
 	if (!leader || !cred)
 		return 0;
@@ -52,7 +53,10 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 	s->gone_ns = 0;
 	s->tgid = tgid;
 	s->uid = cred->uid.val;
-	WRITE_ONCE(slot_shares[slot & (PROCESS_SLOTS - 1)], share_claim(cred->uid.val));
+	share = share_claim(cred->uid.val);
+	WRITE_ONCE(slot_shares[slot & (PROCESS_SLOTS - 1)], share);
+	if (READ_ONCE(lone_share) != share)
+		WRITE_ONCE(lone_share, SHARE_REST);
 	s->exec_gen = entry->exec_gen;
 	s->flags = entry->is_guarded || !credentials_are_own(task) ? PROCESS_GUARDED : 0;
 	s->exit_code = 0;
@@ -410,6 +414,8 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	kids += nested_ns[f->head & 3];
 	if (t->wants & WISH_RECORDS) {
 		end.reason = reason_of(t, cell, row->traits, &end);
+		if (end.reason && is_thinning && !call_is_kept(t->slot))
+			end.reason = 0;
 		if (end.reason && t->wants & WISH_STACKS) {
 			end.stack = stack_take(t, f->ip, regs_ip(ctx), regs_sp(ctx), regs_frame_pointer(ctx));
 			if (!end.stack)

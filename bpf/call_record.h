@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "call_ring.h"
 #include "entry.h"
 #include "optable.h"
 #include "thread_header.h"
@@ -66,20 +67,22 @@ static __always_inline int record_make(struct thread_state *t, const struct call
 	__u64 args[OP_ARGS_MAX];
 	struct call_record *r;
 	struct call_frame *f;
+	__u64 unread;
 	__u32 i;
 
 	if (!t || !end || index >= CALL_DEPTH_MAX)
 		return 0;
 	f = &t->frames[index];
 	_Pragma("clang loop unroll(full)") for (i = 0; i < n_args; i++) args[i] = kept_argument(f, end, i);
+	unread = calls_unread();
+	if (!calls_have_room(unread, t->slot, bytes))
+		return calls_lost(t->slot);
 	r = bpf_ringbuf_reserve(&calls, bytes, 0);
-	if (!r) {
-		counter_add(LOSS_RING_FULL, 1);
-		return 0;
-	}
+	if (!r)
+		return calls_lost(t->slot);
 	record_fill(r, t, f, end, index);
 	_Pragma("clang loop unroll(full)") for (i = 0; i < n_args; i++) r->args[i] = args[i];
-	bpf_ringbuf_submit(r, calls_wake_flags());
+	bpf_ringbuf_submit(r, calls_wake_flags(unread));
 	return 1;
 }
 

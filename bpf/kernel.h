@@ -43,6 +43,7 @@ typedef _Bool bool;
 #define BPF_RB_AVAIL_DATA 0
 #define BPF_RB_CONS_POS 2
 #define BPF_RB_PROD_POS 3
+#define BPF_RINGBUF_HDR_SZ 8 /* in front of each record */
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>

@@ -21,7 +21,7 @@ SHARED const volatile bool has_vma_iterator = false;   /* bpf_iter_task_vma_new(
 SHARED const volatile bool checks_stacks = false;      /* each hit of the memo of stacks is walked, too, and counted */
 SHARED const volatile __u32 page_shift = 12;
 SHARED const volatile __u32 ran_entries = RAN_ENTRIES_MAX; /* a power of two */
-SHARED const volatile __u64 ring_wake_bytes = 0;	   /* bytes in `calls` at which the daemon is woken, once */
+SHARED const volatile __u64 ring_wake_bytes = 0;	   /* a quarter of the ring `calls` (call_ring.h) */
 
 /* Settings that the daemon changes while we run. */
 SHARED __u32 policy = 1;			  /* incremented when targets, users or everyone change */
@@ -54,8 +54,7 @@ SHARED __u64 zero_unknown = 0;
 SHARED __u64 cpu_leads[CPU_LEADS] = {}, cpu_leads_at[CPU_LEADS] = {};
 
 /* Written by the programs. */
-SHARED __u32 cells_high = 0;  /* highest index of a cell ever used */
-SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ring yet */
+SHARED __u32 cells_high = 0; /* highest index of a cell ever used */
 /*
  * Number of entries in `waits`, `behind`, `wakers` and `accounts_ended`, and of unread records on the ring `life`: in
  * all, and by user (shares.h). The daemon corrects those of `waits` and `behind`, and subtracts the accounts and
@@ -69,8 +68,13 @@ SHARED __u32 lives_of[USER_SHARES] = {};
 SHARED struct path_budget path_budgets[USER_SHARES] = {};
 SHARED struct share_losses losses_of[USER_SHARES] = {};
 SHARED __u32 slot_shares[PROCESS_SLOTS] = {}; /* of the losses of the user of each slot */
-SHARED struct share_range subordinate = {};   /* set by the daemon */
-SHARED __u32 n_shares_subordinate = 0;	      /* the daemon corrects it */
+/*
+ * Share of the losses of the only user whose processes make calls; SHARE_REST: none, or several, or not known to be
+ * one. Set by the daemon each second, cleared by the first call of another user's process.
+ */
+SHARED __u32 lone_share = SHARE_REST;
+SHARED struct share_range subordinate = {}; /* set by the daemon */
+SHARED __u32 n_shares_subordinate = 0;	    /* the daemon corrects it */
 
 #define NS_IN_SECOND 1000000000ull
 
@@ -476,11 +480,6 @@ SHARED struct {
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} calls SEC(".maps");
-
-SHARED struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, LIFE_RING_BYTES);
 } life SEC(".maps");
 
@@ -491,20 +490,4 @@ static __always_inline void counter_add(__u32 index, __u64 n)
 
 	if (value)
 		__sync_fetch_and_add(value, n);
-}
-
-/*
- * The daemon reads the ring `calls` by a timer; a ring that fills faster wakes it, once per fill. Return: flags with
- * which to submit
- */
-static __always_inline __u64 calls_wake_flags(void)
-{
-	if (bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) < ring_wake_bytes) {
-		if (calls_woken)
-			calls_woken = 0;
-	} else if (!calls_woken) {
-		calls_woken = 1;
-		return BPF_RB_FORCE_WAKEUP;
-	}
-	return BPF_RB_NO_WAKEUP;
 }

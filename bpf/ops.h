@@ -32,6 +32,7 @@
 #define OP_LAUNCH 0x200u
 #define OP_COLLECTIVE 0x400u
 #define OP_GRAPH 0x800u
+#define OP_PINNED 0x1000u
 
 #define OP_MEMORY (OP_ALLOC | OP_FREE) /* allocates or frees memory */
 

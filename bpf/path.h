@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "call_ring.h"
 #include "maps.h"
 #include "shares.h"
 
@@ -162,6 +163,7 @@ VERIFIED_ALONE int path_note(const struct thread_wait *wait, __u32 slot, __u64 t
 	struct file_key key = {};
 	struct path_walk *w;
 	__u32 *sent_s;
+	__u64 unread;
 
 	if (!wait)
 		return 0;
@@ -197,7 +199,9 @@ VERIFIED_ALONE int path_note(const struct thread_wait *wait, __u32 slot, __u64 t
 	keep(n);
 	if (n > FILE_PATH_BYTES)
 		return 0;
-	if (bpf_ringbuf_output(&calls, &w->record, FILE_RECORD_HEAD + n, calls_wake_flags()))
+	unread = calls_unread();
+	if (!calls_have_room(unread, slot, FILE_RECORD_HEAD + n) ||
+	    bpf_ringbuf_output(&calls, &w->record, FILE_RECORD_HEAD + n, calls_wake_flags(unread)))
 		return path_lost(slot);
 	__sync_fetch_and_add(&budget->n_bytes, n);
 	(void)bpf_map_update_elem(&files_sent, &key, &now_s, BPF_ANY);

@@ -411,7 +411,7 @@ VERIFIED_ALONE int python_walk_process(struct stack_scratch *s, __u32 noted)
 	p->n_window = 0;
 	p->is_sub = 0;
 	p->watch = code_watch_of(interpreter);
-	p->frees_of = code_frees_of(tgid);
+	p->frees_of = code_frees_of(tgid, s->record.slot);
 	s->python_hash = code_base(s->record.exec_gen);
 	end = python_thread_take(s, interpreter, state);
 	if (end == STACK_END_COMPLETE)

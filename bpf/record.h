@@ -511,13 +511,12 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
 }
 
 /*
- * Entries that were refused since the share was full: waits without a row, waits whose waker has no entry, threads
- * without their final account, waits for a CPU of which some time has no row. Records of process life that found no
- * room in the share, or on the ring. And paths and stacks that were not sent: since the share of the ring was used up,
- * or for any other reason.
+ * What found no room in the share of its user, or on a ring: rows of waits, entries of wakers, final accounts of threads,
+ * parts of waits for a CPU, records of process life, of calls and of waits. Paths and stacks that were not sent, for any
+ * reason. Calls that were left out (thinning.h).
  */
 struct share_losses {
-	__u64 waits, wakers, accounts, lives, paths, behind, stacks;
+	__u64 waits, wakers, accounts, lives, paths, behind, stacks, calls, thinned;
 	__u32 uid;     /* whose share it is */
 	__u32 is_used; /* by that user */
 };
@@ -527,11 +526,12 @@ struct path_budget {
 	__u32 second, n_bytes;
 };
 
-/* Bytes on the ring `stacks` of a user or of a process. */
-struct stack_budget {
+/* Bytes of a user or of a process on the ring `stacks` or `calls`. */
+struct ring_budget {
 	__u64 until;	/* where this part of the ring's records begins, by the producer's position */
 	__u64 n_bytes;	/* of this part */
 	__u64 n_before; /* of the part before */
+	__u64 last;	/* where the last record begins */
 };
 
 /*

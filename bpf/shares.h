@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Shares of users in the maps `waits`, `behind`, `wakers` and `accounts_ended`, and of the unread records on the ring
- * `life`: one user's processes and threads leave places for other users, however many they are. Checked only when an
- * entry is added; a wait of an existing row, or of an existing waker, costs nothing more.
+ * Shares of users in the maps `waits`, `behind`, `wakers` and `accounts_ended`, and of the unread records on the rings
+ * `life`, `stacks` (stack_ring.h) and `calls` (call_ring.h): one user's processes and threads leave places for other
+ * users, however many they are. Checked only when an entry is added; a wait of an existing row, or of an existing
+ * waker, costs nothing more.
  *
  * A user may have at most SHARE_OF_FREE times as many entries as are free: three quarters of a map while no other user
  * has any, and each user who comes later finds some free. A row and an account count for the user of the process in
@@ -35,6 +36,28 @@ static __always_inline bool share_take(__u32 *n_own, __u32 *n_all, __u32 n_most)
 		return false;
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(n_all, 1);
+	return true;
+}
+
+/*
+ * Takes from a budget of unread bytes on a ring, at most n_most. Once the daemon has read up to `until`, the part
+ * before is read, and a new part begins; until then all of both parts counts.
+ * @consumed, @produced: positions on the ring
+ * Return: whether there was room. CPUs that ask at the same moment may exceed it
+ */
+static __always_inline bool ring_budget_take(struct ring_budget *budget, __u64 consumed, __u64 produced, __u64 n_bytes,
+					     __u64 n_most)
+{
+	__u64 until = READ_ONCE(budget->until);
+
+	if (consumed >= until && __sync_val_compare_and_swap(&budget->until, until, produced) == until) {
+		budget->n_before = consumed > budget->last ? 0 : budget->n_bytes;
+		budget->n_bytes = 0;
+	}
+	if (budget->n_before + budget->n_bytes + n_bytes > n_most)
+		return false;
+	WRITE_ONCE(budget->last, produced);
+	__sync_fetch_and_add(&budget->n_bytes, n_bytes);
 	return true;
 }
 

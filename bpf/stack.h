@@ -40,7 +40,7 @@ SHARED __u64 stacks_near[STACKS_NEAR_SETS][STACKS_NEAR_WAYS] __attribute__((alig
 SHARED __u32 stacks_near_next = 0; /* way that is replaced next */
 SHARED __u32 stacks_forgotten = 0; /* number of stacks that the daemon has removed from those that were sent */
 
-SHARED struct stack_budget stack_copy_budgets[PROCESS_SLOTS] = {}; /* copies, by slot */
+SHARED struct ring_budget stack_copy_budgets[PROCESS_SLOTS] = {}; /* copies, by slot */
 SHARED __u64 stacks_once = 0;					   /* number of stacks with a copy so far */
 
 static __always_inline struct stack_scratch *stack_scratch_take(void)

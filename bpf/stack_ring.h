@@ -18,27 +18,16 @@ SHARED struct {
 	__uint(max_entries, STACK_RING_BYTES);
 } stacks SEC(".maps");
 
-SHARED struct stack_budget stack_budgets[USER_SHARES] = {}; /* by share of the user */
-SHARED __u32 stacks_woken = 0;				    /* the daemon was woken and has not emptied the ring yet */
+SHARED struct ring_budget stack_budgets[USER_SHARES] = {}; /* by share of the user */
+SHARED __u32 stacks_woken = 0;				   /* the daemon was woken and has not emptied the ring yet */
 
-/*
- * Takes from a budget: of unread records, at most n_most bytes. Once the daemon has read up to `until`, the part before
- * is read, and a new part begins; until then all of both parts counts.
- * Return: whether there was room. CPUs that ask at the same moment may exceed it
- */
-static __always_inline bool stack_budget_take(struct stack_budget *budget, __u64 n_bytes, __u64 n_most)
+/* Takes from a budget of this ring, as ring_budget_take(). */
+static __always_inline bool stack_budget_take(struct ring_budget *budget, __u64 n_bytes, __u64 n_most)
 {
 	__u64 consumed = bpf_ringbuf_query(&stacks, BPF_RB_CONS_POS);
-	__u64 produced = bpf_ringbuf_query(&stacks, BPF_RB_PROD_POS), until = READ_ONCE(budget->until);
+	__u64 produced = bpf_ringbuf_query(&stacks, BPF_RB_PROD_POS);
 
-	if (consumed >= until && __sync_val_compare_and_swap(&budget->until, until, produced) == until) {
-		budget->n_before = consumed == produced ? 0 : budget->n_bytes;
-		budget->n_bytes = 0;
-	}
-	if (budget->n_before + budget->n_bytes + n_bytes > n_most)
-		return false;
-	__sync_fetch_and_add(&budget->n_bytes, n_bytes);
-	return true;
+	return ring_budget_take(budget, consumed, produced, n_bytes, n_most);
 }
 
 /* @is_urgent: the daemon is woken at once */

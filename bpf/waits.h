@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "call_ring.h"
 #include "maps.h"
 #include "off.h"
 #include "shares.h"
@@ -100,20 +101,22 @@ static __always_inline void wait_row_cause(struct wait_value *value, const struc
 VERIFIED_ALONE int wait_tell(const struct thread_state *t, const struct wait_key *key, __u64 stack, __u64 ns)
 {
 	struct wait_record *r;
+	__u64 unread;
 
 	if (!t || !key)
 		return 0;
+	unread = calls_unread();
+	if (!calls_have_room(unread, t->slot, sizeof(*r)))
+		return calls_lost(t->slot);
 	r = bpf_ringbuf_reserve(&calls, sizeof(*r), 0);
-	if (!r) {
-		counter_add(LOSS_RING_FULL, 1);
-		return 0;
-	}
+	if (!r)
+		return calls_lost(t->slot);
 	r->time_ns = bpf_ktime_get_ns();
 	thread_header_fill(&r->header, t, RECORD_WAIT);
 	r->stack = stack;
 	r->ns = ns;
 	r->key = *key;
-	bpf_ringbuf_submit(r, calls_wake_flags());
+	bpf_ringbuf_submit(r, calls_wake_flags(unread));
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "children/child.h"
+#include "children/process.h"
 #include "clock.h"
 #include "demo/demo.h"
 #include "detect/engine.h"
@@ -23,6 +24,7 @@
 #include "probes/budget.h"
 #include "probes/kernel_source.h"
 #include "probes/lease.h"
+#include "probes/own_cpu.h"
 #include "probes/target.h"
 #include "stacks/stacks.h"
 #include "procs/cgroup.h"
@@ -39,7 +41,9 @@
 
 void capture_init(struct capture *c, uv_loop_t *loop, const struct capture_events *events, void *data)
 {
-	*c = (struct capture){ .loop = loop, .events = *events, .data = data };
+	*c = (struct capture){
+		.loop = loop, .events = *events, .data = data, .loop_times = { .together = subordinate_read() }
+	};
 }
 
 /* ---- records ---- */
@@ -48,6 +52,8 @@ static void source_call(const struct call_record *call, void *data)
 {
 	const struct capture *c = data;
 
+	if (c->own_cpu)
+		own_cpu_record(c->own_cpu, call->slot);
 	pipeline_call(c->pipeline, call);
 }
 
@@ -213,6 +219,8 @@ static void source_second(void *data)
 		host_clear(c->host);
 	c->events.second(capture_is_watched(c), c->data);
 	lost_ends_look(c);
+	if (c->own_cpu)
+		own_cpu_second(c->own_cpu, process_role_cpu_ns("parser"));
 }
 
 static const struct source_sinks source_sinks = {
@@ -425,11 +433,14 @@ int capture_start(struct capture *c, const struct capture_wish *wish)
 	if (r == 0)
 		r = pipeline_start(c, wish);
 	if (r == 0)
-		r = stacks_open(c->loop, c->probes, &(struct stacks_events){ stack_ready, c }, &c->stacks);
+		r = stacks_open(c->loop, c->probes, &c->loop_times, &(struct stacks_events){ stack_ready, c },
+				&c->stacks);
 	if (r == 0)
 		r = host_new(c->processes, &c->host);
 	if (r == 0)
 		r = budget_start(c, wish->budget);
+	if (r == 0 && wish->own_cpu > 0)
+		r = own_cpu_open(c->probes, wish->own_cpu, &c->own_cpu);
 	if (r < 0)
 		return r;
 
@@ -526,6 +537,8 @@ void capture_close(struct capture *c)
 	c->stacks = NULL;
 	budget_close(c->budget);
 	c->budget = NULL;
+	own_cpu_close(c->own_cpu);
+	c->own_cpu = NULL;
 	graces_close(&c->graces);
 	discover_close(&c->discover);
 	target_set_close(c->targets);
@@ -543,4 +556,5 @@ void capture_done(struct capture *c)
 	lease_set_free(c->leases);
 	probe_set_close(c->probes);
 	hold_done(&c->hold);
+	loop_times_done(&c->loop_times);
 }

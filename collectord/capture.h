@@ -16,6 +16,7 @@
 #include "probes/graces.h"
 #include "probes/hold.h"
 #include "probes/probe_set.h"
+#include "procs/loop_time.h"
 
 struct child;
 struct engine;
@@ -23,6 +24,7 @@ struct figures;
 struct host;
 struct lease;
 struct lease_set;
+struct own_cpu;
 struct pipeline;
 struct process_table;
 struct source;
@@ -55,7 +57,8 @@ struct capture {
 	/* Parts of the kernel half alone; NULL with another source. */
 	struct probe_set *probes;
 	struct target_set *targets;
-	struct budget *budget; /* NULL: none is kept */
+	struct budget *budget;	 /* NULL: none is kept */
+	struct own_cpu *own_cpu; /* likewise */
 	struct lease_set *leases;
 	char probes_reason[512]; /* why there are no probes, or no better back end; "" if neither */
 	bool is_loading;	 /* there is no source yet: it is loaded on request, or at once */
@@ -65,7 +68,8 @@ struct capture {
 	struct detector_facts facts; /* of the machine, for advice */
 	struct pipeline *pipeline;
 	struct child *parser;
-	struct stacks *stacks; /* NULL without the kernel half */
+	struct stacks *stacks;	      /* NULL without the kernel half */
+	struct loop_times loop_times; /* of all users: for stacks, and for requests */
 	struct discover discover;
 	struct hold hold;
 	struct graces graces;
@@ -76,6 +80,7 @@ struct capture {
 
 struct capture_wish {
 	double budget;	       /* share of the CPU time of a thread that tracing may take; 0: no limit */
+	double own_cpu;	       /* CPUs that the daemon may take for recording; 0: no limit */
 	uint64_t ring_bytes;   /* of call records */
 	const char *libraries; /* file that lists the libraries attached before; NULL: none */
 	/* Sinks before the detectors, and after them. Those without ops are left out. */

@@ -179,6 +179,7 @@ static int options_read(struct setup *s)
 	(void)probe_back_end_parse(config_text(config, CONFIG_BACK_END), &o->source.back_end); /* one of the choices */
 	o->source.all_operations = strcmp(config_text(config, CONFIG_OPERATIONS), "all") == 0;
 	o->source.budget = strtod(config_text(config, CONFIG_BUDGET), NULL) / 100; /* "off" is 0 */
+	o->source.own_cpu = strtod(config_text(config, CONFIG_CPU), NULL) / 100;   /* likewise */
 	o->source.read_path = config_text(config, CONFIG_READ_DB);
 	o->source.read_path_bytes = config_number(config, CONFIG_READ_DB);
 	o->source.ring_bytes = config_number(config, CONFIG_RING);

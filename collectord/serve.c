@@ -214,6 +214,8 @@ int serve_listen(struct serve *s)
 	s->context.guard = context_guard;
 	s->context.owner = s;
 	r = server_open(s->loop, rpc_handlers, &events, &s->context, &s->server);
+	if (r == 0)
+		server_share_time(s->server, &s->context.capture->loop_times);
 	if (r == 0 && !serve_is_private(options))
 		r = service_start(s->loop, &service_events, s, &s->service);
 	if (r < 0)

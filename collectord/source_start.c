@@ -114,6 +114,7 @@ static bool probes_load(struct source_start *s)
 static struct capture_wish capture_wish_of(const struct source_start *s)
 {
 	struct capture_wish wish = { .budget = s->options->budget,
+				     .own_cpu = s->is_private ? 0 : s->options->own_cpu,
 				     .ring_bytes = s->ring_bytes,
 				     .behind = { store_sink(s->store) } };
 

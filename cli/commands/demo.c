@@ -85,7 +85,7 @@ static int list_show(bool no_color)
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
 	for (size_t i = 0; demo_get(i); i++)
 		if (demo_get(i)->sentence)
-			text_line(&out.buf, &style, TEXT_PLAIN, "  %-16s%s", demo_get(i)->name, demo_get(i)->sentence);
+			text_line(&out.buf, &style, TEXT_PLAIN, "  %-18s %s", demo_get(i)->name, demo_get(i)->sentence);
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
 	text_paragraph(
 		&out.buf, &style, "",

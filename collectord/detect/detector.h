@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "detect/cause.h"
 #include "detect/driving.h"
+#include "detect/failed.h"
 #include "detect/finding.h"
 #include "figures/tick.h"
 
@@ -98,6 +99,7 @@ struct detector_view {
 	struct condition_op *lost; /* room for one condition: operations of .memory and of an account, and none */
 	const struct in_flight_record *const *in_flight; /* of this process, outermost calls alone */
 	size_t n_in_flight;
+	const struct failed_calls *failed; /* of this tick */
 	const struct system_sample *system; /* NULL: not known */
 	const struct life_record *oom;	    /* it was killed for want of memory; NULL: it was not */
 	uint16_t measured;

@@ -105,6 +105,8 @@ void engine_call(struct engine *e, const struct event *event)
 	if (!p)
 		return; /* out of memory: only the examples of a finding are fewer */
 
+	p->has_kept = true;
+	failed_calls_note(&p->failed, event);
 	for (int i = 0; i < DETECTOR_COUNT; i++) {
 		const struct detector *d = detector_get((enum detector_number)i);
 		uint64_t ns = d->is_once && (p->done & (1u << i)) ? 0 : detector_call_ns(d, event);
@@ -126,7 +128,7 @@ void engine_host(struct engine *e, const struct event *event)
 		p->children[p->n_children++ % CHILDREN_MAX] = event->life->fork.child;
 	/* A process without calls is in no tick, so its end is handled here. */
 	p = event->process->memory;
-	if (event->life->type == RECORD_EXIT && p && !p->first_call_ns && !p->has_oom)
+	if (event->life->type == RECORD_EXIT && p && !p->first_call_ns && !p->has_oom && !p->has_kept)
 		memory_forget(e->memory, p);
 	if (event->life->type != RECORD_OOM)
 		return;
@@ -417,6 +419,7 @@ static void engine_process_look(struct process_memory *p, void *data)
 		return;
 	}
 	p->has_oom = false;
+	p->failed.n = 0;
 	p->in_tick = NULL;
 	p->in_flight.n = 0;
 }

@@ -310,11 +310,11 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 static void culprit_append(uint32_t pid, uint32_t tid, uint32_t uid, const char *comm,
 			   const Ingero__V1__Finding *message, struct buf *out)
 {
-	bool is_named = pid != message->pid || strcmp(comm, message->process_name) != 0;
 	const struct culprit_of culprit = { .pid = pid,
 					    .tid = tid,
 					    .victim_pid = message->pid,
-					    .comm = is_named ? comm : "",
+					    .comm = comm,
+					    .victim_name = message->process_name,
 					    .is_same_user = uid == message->uid };
 
 	(void)buf_printf(out, " %s", culprit_name(&culprit).text);

@@ -11,9 +11,12 @@
 #endif
 
 DETECTOR(alloc_spike)
+DETECTOR(call_error)
 DETECTOR(cold_start)
 DETECTOR(cpu_contention)
 DETECTOR(cpu_quota)
+DETECTOR(device_oom)
+DETECTOR(graph_capture)
 DETECTOR(host_bound)
 DETECTOR(hung_call)
 DETECTOR(memcpy_share)

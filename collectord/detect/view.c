@@ -33,6 +33,7 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		.memory = &p->ops,
 		.in_flight = p->in_flight.items,
 		.n_in_flight = p->in_flight.n,
+		.failed = &p->failed,
 		.system = tick->system,
 		.oom = p->has_oom ? &p->oom : NULL,
 		.measured = tick->measured,

@@ -22,28 +22,33 @@ uint64_t account_calls(const struct account *accounts, size_t n_accounts)
 	return n;
 }
 
-double account_worst_share(const struct account *accounts, size_t n_accounts, const struct account_moment *then,
-			   uint64_t n_calls, uint64_t ns)
+static const struct account *account_then(const struct account_moment *then, uint32_t tid)
 {
-	double worst = -1;
+	for (size_t i = 0; then && i < then->accounts.n; i++)
+		if (then->accounts.items[i].tid == tid)
+			return &then->accounts.items[i];
+	return NULL;
+}
+
+double account_call_rate(const struct account *accounts, size_t n_accounts, const struct account_moment *then)
+{
+	double most = -1;
 
 	for (size_t i = 0; i < n_accounts; i++) {
+		const struct account *before = account_then(then, accounts[i].tid);
 		uint64_t cpu_ns = account_cpu_ns(&accounts[i]), calls = accounts[i].calls;
-		double share = 0;
 
-		for (size_t k = 0; then && k < then->accounts.n; k++) {
-			const struct account *before = &then->accounts.items[k];
-
-			if (before->tid != accounts[i].tid)
-				continue;
+		if (before) {
 			cpu_ns -= MIN(cpu_ns, account_cpu_ns(before));
 			calls -= MIN(calls, before->calls);
 		}
-		if (!cpu_ns)
-			continue;
-		if (n_calls)
-			share = (double)ns * (double)calls / (double)n_calls / (double)cpu_ns;
-		worst = MAX(worst, MIN(share, 1.0));
+		if (cpu_ns)
+			most = MAX(most, (double)calls / (double)cpu_ns);
 	}
-	return worst;
+	return most;
+}
+
+double account_worst_share(double rate, uint64_t n_calls, uint64_t ns)
+{
+	return n_calls ? MIN((double)ns * rate / (double)n_calls, 1.0) : 0;
 }

@@ -195,6 +195,16 @@ typedef void (*probe_user_loss_func)(uint32_t uid, enum loss_reason reason, uint
 void probe_set_user_losses_take(struct probe_set *set, probe_user_loss_func func, void *data);
 /** probe_set_share_lose() - count a loss of the user of a process's slot alone, which the daemon has found */
 void probe_set_share_lose(struct probe_set *set, uint32_t slot, enum loss_reason reason);
+/** probe_set_share() - index of the share that the user of a slot's process takes, below USER_SHARES */
+uint32_t probe_set_share(const struct probe_set *set, uint32_t slot);
+/**
+ * probe_set_thin_shares() - leave out calls that would become records
+ * @keep: by share: part of them that is kept, of 2^32; 0: all
+ * @is_on: whether any is not 0
+ */
+void probe_set_thin_shares(struct probe_set *set, const uint32_t keep[USER_SHARES], bool is_on);
+/** probe_set_thinned() - number of calls of a share that were left out since open, modulo 2^32 */
+uint32_t probe_set_thinned(const struct probe_set *set, uint32_t share);
 /** probe_set_loss_add() - add losses that the daemon has found, which concern all users */
 void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t n);
 /**

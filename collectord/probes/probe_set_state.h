@@ -124,8 +124,6 @@ void probe_set_unwind_close(struct probe_set *set);
 
 /** probe_set_shares_fill() - all shares of users are free. Return: 0 or -errno */
 int probe_set_shares_fill(struct probe_set *set);
-/** probe_set_share() - the share that entries of a slot's process take */
-uint32_t probe_set_share(const struct probe_set *set, uint32_t slot);
 /** probe_set_rest_losses() - add the losses of users for whom no share was left */
 void probe_set_rest_losses(const struct probe_set *set, uint64_t losses[LOSS_COUNT]);
 

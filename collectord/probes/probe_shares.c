@@ -20,6 +20,8 @@ static const struct {
 	{ LOSS_PATHS, offsetof(struct share_losses, paths) },
 	{ LOSS_BEHIND, offsetof(struct share_losses, behind) },
 	{ LOSS_STACKS, offsetof(struct share_losses, stacks) },
+	{ LOSS_RING_FULL, offsetof(struct share_losses, calls) },
+	{ LOSS_THINNED, offsetof(struct share_losses, thinned) },
 };
 
 static uint64_t *share_count(struct share_losses *losses, size_t k)
@@ -83,6 +85,22 @@ void probe_set_share_lose(struct probe_set *set, uint32_t slot, enum loss_reason
 	for (size_t k = 0; k < ARRAY_SIZE(share_reasons); k++)
 		if (share_reasons[k].reason == reason)
 			(void)__atomic_fetch_add(share_count(losses, k), 1, __ATOMIC_RELAXED);
+}
+
+/* ---- thinning ---- */
+
+void probe_set_thin_shares(struct probe_set *set, const uint32_t keep[USER_SHARES], bool is_on)
+{
+	struct ingero__bss *bss = set->bpf->bss;
+
+	for (size_t i = 0; i < USER_SHARES; i++)
+		__atomic_store_n(&bss->keep_of[i], keep[i], __ATOMIC_RELAXED);
+	__atomic_store_n(&bss->is_thinning, is_on, __ATOMIC_RELAXED);
+}
+
+uint32_t probe_set_thinned(const struct probe_set *set, uint32_t share)
+{
+	return __atomic_load_n(&set->bpf->bss->left_out_of[share % USER_SHARES], __ATOMIC_RELAXED);
 }
 
 /* ---- entries ---- */
@@ -151,11 +169,16 @@ static bool share_is_needed(const struct probe_set *set, uint32_t share)
 static void shares_free(struct probe_set *set)
 {
 	bool has_process[USER_SHARES] = { false };
-	uint32_t n_subordinate = 0;
+	uint32_t n_subordinate = 0, n_with_process = 0, lone = SHARE_REST;
 
 	for (uint32_t slot = 0; slot < PROCESS_SLOTS; slot++)
 		if (set->slots[slot].state != PROCESS_SLOT_FREE)
 			has_process[share_of_slot(set, slot)] = true;
+	for (uint32_t i = 0; i < USER_SHARES; i++) {
+		n_with_process += has_process[i];
+		lone = has_process[i] ? i : lone;
+	}
+	__atomic_store_n(&set->bpf->bss->lone_share, n_with_process == 1 ? lone : SHARE_REST, __ATOMIC_RELAXED);
 	for (uint32_t i = SHARES_FIRST; i < USER_SHARES; i++) {
 		struct share_losses *share = share_at(set, i);
 

@@ -87,13 +87,12 @@ static void process_ratios(struct cost_sums *sums, const struct process_figures 
 	const struct account_moment *before = then ? &then->accounts : NULL;
 	uint64_t n_before = before ? account_calls(before->accounts.items, before->accounts.n) : 0;
 	uint64_t n_calls = p->n_outer - MIN(n_before, p->n_outer);
-	double low = account_worst_share(p->accounts.items, p->accounts.n, before, n_calls, time->low_ns);
-	double high = account_worst_share(p->accounts.items, p->accounts.n, before, n_calls, time->high_ns);
+	double rate = account_call_rate(p->accounts.items, p->accounts.n, before);
+	double low = rate < 0 ? wall_share(p, since_ns, now_ns, time->low_ns)
+			      : account_worst_share(rate, n_calls, time->low_ns);
+	double high = rate < 0 ? wall_share(p, since_ns, now_ns, time->high_ns)
+			       : account_worst_share(rate, n_calls, time->high_ns);
 
-	if (low < 0) {
-		low = wall_share(p, since_ns, now_ns, time->low_ns);
-		high = wall_share(p, since_ns, now_ns, time->high_ns);
-	}
 	sums->low_ratio = MAX(sums->low_ratio, low);
 	sums->high_ratio = MAX(sums->high_ratio, high);
 }

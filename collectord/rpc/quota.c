@@ -17,9 +17,8 @@ struct quota_user {
 	unsigned int n_leases;
 	size_t queued_bytes;
 	size_t kept_bytes;
-	uint64_t paid_until_ns;	  /* each frame advances it by FRAME_NS */
-	uint64_t worked_until_ns; /* each nanosecond of the loop's time advances it by QUOTA_USER_TIME_SHARE */
-	uint64_t turn;		  /* turn of the loop to which turn_spent_ns belongs */
+	uint64_t paid_until_ns; /* each frame advances it by FRAME_NS */
+	uint64_t turn;		/* turn of the loop to which turn_spent_ns belongs */
 	uint64_t turn_spent_ns;
 };
 
@@ -28,16 +27,23 @@ void quota_done(struct quota *quota)
 	for (size_t i = 0; i < quota->n_users; i++)
 		free(quota->users[i]);
 	free(quota->users);
+	loop_times_done(&quota->own_times);
 	*quota = (struct quota)QUOTA_INIT;
+}
+
+static struct loop_times *quota_times(struct quota *quota)
+{
+	return quota->times ? quota->times : &quota->own_times;
 }
 
 /* Forgets users that hold nothing and whose rate has recovered, so that the table does not grow without limit. */
 static void quota_forget(struct quota *quota, uint64_t now_ns)
 {
+	loop_times_forget(quota_times(quota), now_ns);
 	for (size_t i = 0; i < quota->n_users;) {
 		struct quota_user *user = quota->users[i];
 
-		if (user->n_connections == 0 && user->paid_until_ns <= now_ns && user->worked_until_ns <= now_ns) {
+		if (user->n_connections == 0 && user->paid_until_ns <= now_ns) {
 			free(user);
 			quota->users[i] = quota->users[--quota->n_users];
 		} else {
@@ -205,16 +211,14 @@ enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint6
 	return QUOTA_RATE_PAUSE;
 }
 
-void quota_take_time(const struct quota *quota, struct quota_user *user, uint64_t spent_ns, uint64_t now_ns)
+void quota_take_time(struct quota *quota, struct quota_user *user, uint64_t spent_ns, uint64_t now_ns)
 {
 	if (user->turn != quota->turn)
 		user->turn_spent_ns = 0;
 	user->turn = quota->turn;
 	user->turn_spent_ns += spent_ns;
-	if (user->worked_until_ns < now_ns)
-		user->worked_until_ns = now_ns;
-	user->worked_until_ns = MIN(user->worked_until_ns + spent_ns * QUOTA_USER_TIME_SHARE,
-				    now_ns + QUOTA_USER_TIME_BURST_NS + QUOTA_USER_TIME_WAIT_NS);
+	loop_time_take(quota_times(quota), user->uid, LOOP_REQUESTS, spent_ns,
+		       QUOTA_USER_TIME_BURST_NS + QUOTA_USER_TIME_WAIT_NS, now_ns);
 }
 
 uint64_t quota_turn_left_ns(const struct quota *quota, const struct quota_user *user)
@@ -226,10 +230,13 @@ uint64_t quota_turn_left_ns(const struct quota *quota, const struct quota_user *
 
 bool quota_must_wait(const struct quota *quota, const struct quota_user *user, uint64_t now_ns, uint64_t *ret_resume_ns)
 {
-	if (quota->n_present < 2 || user->worked_until_ns <= now_ns + QUOTA_USER_TIME_BURST_NS)
+	const struct loop_times *times = quota->times ? quota->times : &quota->own_times;
+	uint64_t ahead_ns = loop_time_ahead_ns(times, user->uid, LOOP_REQUESTS, now_ns);
+
+	if (quota->n_present < 2 || ahead_ns <= QUOTA_USER_TIME_BURST_NS)
 		return false;
 
 	/* Resume at half of the budget: otherwise the peer would be resumed for every single frame. */
-	*ret_resume_ns = user->worked_until_ns - QUOTA_USER_TIME_BURST_NS / 2;
+	*ret_resume_ns = now_ns + ahead_ns - QUOTA_USER_TIME_BURST_NS / 2;
 	return true;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h" /* NSEC_PER_MSEC */
+#include "procs/loop_time.h"
 
 struct quota_user;
 
@@ -24,10 +25,9 @@ struct quota_user;
 #define QUOTA_CONNECT_FRAMES 10 /* a connection costs what so many frames do */
 #define QUOTA_USER_LEASES 16	/* each keeps copies of figures */
 /*
- * Of the time of the loop one user may take a quarter, as soon as another is there: what a frame costs
- * differs a hundredfold. The rest is for capture and for others; two who take all they may leave half.
+ * Of the time of the loop one user may take a quarter (procs/loop_time.h), as soon as another is there: what a frame
+ * costs differs a hundredfold. The rest is for capture and for others; two who take all they may leave half.
  */
-#define QUOTA_USER_TIME_SHARE 4
 #define QUOTA_USER_TIME_BURST_NS (250 * NSEC_PER_MSEC)
 #define QUOTA_USER_TIME_WAIT_NS (2 * NSEC_PER_SEC) /* nobody waits longer, whatever one request took */
 /*
@@ -54,8 +54,10 @@ struct quota {
 	unsigned int n_connections;   /* likewise */
 	unsigned int n_present;	      /* users that have a connection */
 	size_t queued_bytes;
-	size_t kept_bytes; /* of all users but root */
-	uint64_t turn;	   /* of the loop, counted by the server */
+	size_t kept_bytes;	  /* of all users but root */
+	uint64_t turn;		  /* of the loop, counted by the server */
+	struct loop_times *times; /* NULL: of requests alone, own_times */
+	struct loop_times own_times;
 };
 
 #define QUOTA_INIT                                                                                                     \
@@ -113,7 +115,7 @@ enum quota_rate {
 enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint64_t *ret_resume_ns);
 
 /** quota_take_time() - charge time that the loop spent on a user */
-void quota_take_time(const struct quota *quota, struct quota_user *user, uint64_t spent_ns, uint64_t now_ns);
+void quota_take_time(struct quota *quota, struct quota_user *user, uint64_t spent_ns, uint64_t now_ns);
 /** quota_turn_left_ns() - of the time that the user has in this turn of the loop */
 uint64_t quota_turn_left_ns(const struct quota *quota, const struct quota_user *user);
 /**

@@ -198,6 +198,11 @@ int server_open(uv_loop_t *loop, const rpc_handler *handlers, const struct serve
 	return 0;
 }
 
+void server_share_time(struct server *server, struct loop_times *times)
+{
+	server->quota.times = times;
+}
+
 void server_close(struct server *server)
 {
 	if (!server || server->is_closing)

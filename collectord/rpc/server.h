@@ -12,6 +12,7 @@
 #include <uv.h>
 
 struct call;
+struct loop_times;
 struct server;
 
 /** typedef rpc_handler - answers a call, now or later (rpc/call.h); the request is freed when it returns */
@@ -37,6 +38,9 @@ struct server_events {
  */
 int server_open(uv_loop_t *loop, const rpc_handler *handlers, const struct server_events *events, void *context,
 		struct server **ret_server);
+/** server_share_time() - requests count in these times of users, too; borrowed, they outlive it. Before the first
+ * client */
+void server_share_time(struct server *server, struct loop_times *times);
 /**
  * server_listen() - bind and listen on a path, mode 0666; a socket that nobody answers is replaced
  * Return: 0; -EADDRINUSE when another server answers there, or what is there is no socket; -errno

@@ -13,13 +13,13 @@
 #include "children/child.h"
 #include "clock.h"
 #include "probes/probe_stacks.h"
+#include "procs/loop_time.h"
 #include "procs/procfs.h"
 #include "procs/subordinate.h"
 #include "stacks/codes.h"
 #include "stacks/process_maps.h"
 #include "stacks/process_stacks.h"
 #include "stacks/stack_file.h"
-#include "stacks/user_time.h"
 #include "stacks/work.h"
 
 #define LOOKS_AHEAD 32	      /* stacks that come in one turn of the loop: more of them point to the same code */
@@ -37,7 +37,7 @@ struct stacks {
 	struct codes *codes;
 	struct process_stacks *processes;
 	struct probe_set *probes;
-	struct user_times times;
+	struct loop_times *times;
 	struct work *works; /* newest first */
 	struct work *done;  /* ready, to be told */
 	size_t n_works, n_bytes;
@@ -53,6 +53,19 @@ struct stacks {
 
 /* ---- time ---- */
 
+/* That stacks of a user may take at once; guess: the start of a large program takes less. */
+#define TIME_MOST_NS (500 * NSEC_PER_MSEC)
+
+static bool time_is_left(const struct stacks *s, uint32_t uid, uint64_t now_ns)
+{
+	return loop_time_ahead_ns(s->times, uid, LOOP_STACKS, now_ns) < LOOP_TIME_PART * TIME_MOST_NS;
+}
+
+static void time_take(struct stacks *s, uint32_t uid, uint64_t spent_ns, uint64_t now_ns)
+{
+	loop_time_take(s->times, uid, LOOP_STACKS, spent_ns, UINT64_MAX - now_ns, now_ns);
+}
+
 /* Work that follows one another for the same user. Zeroed: none yet. */
 struct spell {
 	uint32_t uid;
@@ -62,7 +75,7 @@ struct spell {
 static void spell_end(struct stacks *s, const struct spell *spell)
 {
 	if (spell->from_ns)
-		user_time_add(&s->times, spell->uid, clock_spent_ns() - spell->from_ns, clock_now_ns());
+		time_take(s, spell->uid, clock_spent_ns() - spell->from_ns, clock_now_ns());
 }
 
 static void spell_next(struct stacks *s, struct spell *spell, uint32_t uid)
@@ -78,7 +91,7 @@ static void time_took(struct stacks *s, uint32_t uid, uint64_t from_ns)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	user_time_add(&s->times, uid, now_ns - from_ns, now_ns);
+	time_take(s, uid, now_ns - from_ns, now_ns);
 }
 
 /* ---- works ---- */
@@ -209,7 +222,7 @@ static void look_fired(uv_timer_t *timer)
 		if (stack_files_second(s->files, now_ns))
 			process_stacks_reset(s->processes);
 		codes_second(s->codes, now_ns);
-		user_times_second(&s->times, now_ns);
+		loop_times_forget(s->times, now_ns);
 		memory_give_back(s);
 	}
 }
@@ -231,13 +244,13 @@ size_t stacks_waiting(const struct stacks *s)
 /* Of a user's records on their way. Counted only where there is little room. */
 static size_t works_bytes(const struct stacks *s, uint32_t uid)
 {
-	uint32_t share = user_times_share(&s->times, uid);
+	uint32_t share = loop_time_user(s->times, uid);
 	size_t n = 0;
 
 	if (works_have_room(s->n_bytes, s->n_bytes, /* is_copy= */ true))
 		return s->n_bytes;
 	for (const struct work *work = s->works; work; work = work->next)
-		n += user_times_share(&s->times, work->record->uid) == share ? work->n_bytes : 0;
+		n += loop_time_user(s->times, work->record->uid) == share ? work->n_bytes : 0;
 	return n;
 }
 
@@ -283,7 +296,7 @@ void stacks_take(struct stacks *s, const struct stack_record *record)
 {
 	uint64_t from_ns = clock_now_ns();
 
-	if (user_time_is_left(&s->times, record->uid, from_ns))
+	if (time_is_left(s, record->uid, from_ns))
 		work_add(s, record);
 	else
 		stack_pass_over(s, record);
@@ -294,7 +307,7 @@ void stacks_take_mappings(struct stacks *s, const struct mappings_record *record
 {
 	uint64_t from_ns = clock_now_ns();
 
-	if (!user_time_is_left(&s->times, record->uid, from_ns))
+	if (!time_is_left(s, record->uid, from_ns))
 		return;
 	process_stacks_mappings(s->processes, record);
 	kick(s);
@@ -325,7 +338,7 @@ void stacks_look(struct stacks *s, uint32_t tgid, uint32_t exec_gen, uint32_t ui
 			child_begin(s->readers.parser[i]);
 			child_begin(s->readers.namer[i]);
 		}
-	if (!user_time_is_left(&s->times, uid, from_ns))
+	if (!time_is_left(s, uid, from_ns))
 		return;
 	process_stacks_look(s->processes, tgid, exec_gen, uid);
 	kick(s);
@@ -377,7 +390,6 @@ static void stacks_free(struct stacks *s)
 	process_stacks_free(s->processes);
 	codes_free(s->codes);
 	stack_files_free(s->files);
-	user_times_done(&s->times);
 	free(s);
 }
 
@@ -399,7 +411,7 @@ void stacks_close(struct stacks *s)
 	uv_close((uv_handle_t *)&s->look_timer, stacks_handle_closed);
 }
 
-int stacks_open(uv_loop_t *loop, struct probe_set *probes, const struct stacks_events *events,
+int stacks_open(uv_loop_t *loop, struct probe_set *probes, struct loop_times *times, const struct stacks_events *events,
 		struct stacks **ret_stacks)
 {
 	struct stacks *s = calloc(1, sizeof(*s));
@@ -409,7 +421,7 @@ int stacks_open(uv_loop_t *loop, struct probe_set *probes, const struct stacks_e
 		return -ENOMEM;
 	s->events = *events;
 	s->probes = probes;
-	s->times.together = subordinate_read();
+	s->times = times;
 	r = readers_open(loop, &s->readers);
 	if (r == 0)
 		r = stack_files_new(&s->readers, probes, &s->files);

@@ -17,6 +17,7 @@
 #include "events/stack.h"
 
 struct child;
+struct loop_times;
 struct probe_set;
 struct stacks;
 
@@ -26,9 +27,9 @@ struct stacks_events {
 };
 
 /**
- * stacks_open() - @probes: borrowed, it outlives it; parsers are started on demand. Return: 0 or -errno
+ * stacks_open() - @probes, @times: borrowed, they outlive it; parsers are started on demand. Return: 0 or -errno
  */
-int stacks_open(uv_loop_t *loop, struct probe_set *probes, const struct stacks_events *events,
+int stacks_open(uv_loop_t *loop, struct probe_set *probes, struct loop_times *times, const struct stacks_events *events,
 		struct stacks **ret_stacks);
 /** stacks_close() - no more callbacks; memory is released in a turn of the loop. NULL is allowed */
 void stacks_close(struct stacks *stacks);

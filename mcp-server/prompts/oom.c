@@ -15,8 +15,8 @@ const struct prompt prompt_oom = {
 	.n_arguments = ARRAY_SIZE(oom_arguments),
 	.text = "Find out what ran out of memory, with the tools of Ingero alone.\n"
 		"1. Call get_causal_chains, which covers the whole recording, and look for findings of kind oom_kill "
-		"(the "
-		"kernel killed a process: host memory) and alloc_spike (device memory: allocating it took much time).\n"
+		"(the kernel killed a process: host memory), device_oom (an allocation found no device memory) and "
+		"alloc_spike (allocating device memory took much time).\n"
 		"2. Call run_sql for calls that failed: SELECT comm, pid, op_name, ret_code, count(*) AS n, "
 		"min(timestamp) "
 		"AS first, max(arg0) AS arg0 FROM events WHERE ret_code <> 0 AND source_name <> 'host' GROUP BY 1, 2, "

@@ -16,7 +16,7 @@ struct demo_arguments {
 #define ARGUMENTS struct demo_arguments
 static const struct param demo_params[] = {
 	PARAM_ROW(TEXT, "scenario", scenario,
-		  "Name of the demo: incident, cold-start, cpu-contention; default: incident"),
+		  "Name of the demo: incident, cold-start, cpu-contention, memcpy-bottleneck; default: incident"),
 };
 
 static const struct tool_member demo_members[] = {

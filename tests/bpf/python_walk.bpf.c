@@ -69,6 +69,6 @@ int python_freed(__u64 *ctx)
 {
 	__u64 code = ctx[0];
 
-	__sync_fetch_and_add(code_freed_count(code_frees_of(code_tgid()), code), 1);
+	__sync_fetch_and_add(code_freed_count(code_frees_of(code_tgid(), 0), code), 1);
 	return 0;
 }

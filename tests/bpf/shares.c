@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Places for waits, wakers, accounts of ended threads and records of process life are shared between users: however
- * many the threads and processes of one user take, there are some for those of another user. What comes too late for a
- * slot is told to nobody.
+ * Places for waits, wakers, accounts of ended threads, and records of calls and of process life are shared between
+ * users: however many the threads and processes of one user take, there are some for those of another user. What comes
+ * too late for a slot is told to nobody.
  */
 #include <bpf/libbpf.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -40,7 +41,7 @@ static const struct timespec moment = { .tv_nsec = MOMENT_NS };
 #define LIVES_SHARE (LIVES_MAX * 3 / 4)
 #define BEHIND_SHARE (BEHIND_ROWS_MAX * 3 / 4)
 
-static const enum loss_reason lost_kinds[] = { LOSS_WAITS, LOSS_WAKERS, LOSS_ACCOUNTS, LOSS_LIFE_FULL };
+static const enum loss_reason lost_kinds[] = { LOSS_WAITS, LOSS_WAKERS, LOSS_ACCOUNTS, LOSS_LIFE_FULL, LOSS_RING_FULL };
 
 /* ---- waits ---- */
 
@@ -657,6 +658,110 @@ static void check_lives(struct rig *rig)
 	slots_release(rig);
 }
 
+/* ---- records of calls ---- */
+
+#define CALLS_MANY 20000 /* more than there is room for */
+#define CALLS_FEW 200
+
+struct callers {
+	uint32_t uid;
+	size_t n_calls;
+};
+
+static int callers_run(void *data)
+{
+	const struct callers *callers = data;
+
+	become(callers->uid);
+	for (size_t i = 0; i < callers->n_calls; i++)
+		(void)subject_empty();
+	return 0;
+}
+
+struct calls {
+	size_t of_crowd, of_others, bytes;
+};
+
+static int call_note(void *context, void *data, size_t bytes)
+{
+	const struct call_record *call = data;
+	struct calls *calls = context;
+
+	if (call->type != RECORD_CALL)
+		return 0;
+	calls->bytes += bytes + BPF_RINGBUF_HDR_SZ;
+	calls->of_crowd += call->uid == CROWD_UID;
+	calls->of_others += call->uid != CROWD_UID;
+	return 0;
+}
+
+static struct calls calls_read(struct ring_buffer *ring, struct calls *calls)
+{
+	*calls = (struct calls){ .bytes = 0 };
+	CHECK("read", ring_buffer__consume(ring) >= 0);
+	return *calls;
+}
+
+/* Nobody reads the ring while one user calls without end; then another one does. */
+static void check_calls(struct rig *rig)
+{
+	static struct callers many = { CROWD_UID, CALLS_MANY }, few = { CROWD_UID, CALLS_FEW },
+			      others = { 0, CALLS_FEW };
+	uint64_t lost = lost_by(rig, CROWD_UID, LOSS_RING_FULL), lost_of_others = lost_by(rig, 0, LOSS_RING_FULL);
+	struct calls calls;
+	struct ring_buffer *ring = ring_buffer__new(probe_set_calls_fd(rig->set), call_note, &calls, NULL);
+
+	(void)calls_read(ring, &calls); /* of the checks before */
+	rig->wish = RIG_EVERY_CALL;
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT_EQ("many", rig_child(rig, callers_run, &many, NULL), 0);
+		CHECK_INT_EQ("another user's", rig_child(rig, callers_run, &others, NULL), 0);
+		(void)calls_read(ring, &calls);
+		CHECK_INT_EQ("each call of the other user is there", calls.of_others, CALLS_FEW);
+		CHECK_INT_IN("most of the ring was the crowd's", calls.bytes, PROBE_RING_BYTES * 3 / 4,
+			     PROBE_RING_BYTES * 7 / 8);
+		lost += CALLS_MANY - calls.of_crowd;
+		CHECK_INT_EQ("the rest is lost", lost_by(rig, CROWD_UID, LOSS_RING_FULL), lost);
+	}
+	CHECK_INT_EQ("none of the other user", lost_by(rig, 0, LOSS_RING_FULL), lost_of_others);
+	CHECK_INT_EQ("after a reading", rig_child(rig, callers_run, &few, NULL), 0);
+	(void)calls_read(ring, &calls);
+	CHECK_INT_EQ("each is there", calls.of_crowd, CALLS_FEW);
+	CHECK_INT_EQ("none is lost any more", lost_by(rig, CROWD_UID, LOSS_RING_FULL), lost);
+	rig->wish = RIG_NO_CALL;
+	ring_buffer__free(ring);
+	slots_release(rig);
+}
+
+/* While no other user's process makes calls, one has the whole ring; another one's first call changes that. */
+static void check_calls_alone(struct rig *rig)
+{
+	static struct callers many = { CROWD_UID, CALLS_MANY }, few = { CROWD_UID, 1 }, others = { 0, 1 };
+	static const struct {
+		const char *what;
+		struct callers *before;
+		size_t least, most; /* bytes on the ring */
+	} rows[] = {
+		{ "alone", &few, PROBE_RING_BYTES * 15 / 16, PROBE_RING_BYTES },
+		{ "beside another user", &others, PROBE_RING_BYTES * 3 / 4, PROBE_RING_BYTES * 7 / 8 },
+	};
+	struct calls calls;
+	struct ring_buffer *ring = ring_buffer__new(probe_set_calls_fd(rig->set), call_note, &calls, NULL);
+
+	CHECK_INT_EQ("first call", rig_child(rig, callers_run, &few, NULL), 0);
+	losses_pass(rig); /* the daemon sees who is there */
+	rig->wish = RIG_EVERY_CALL;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CHECK_INT_EQ(rows[i].what, rig_child(rig, callers_run, rows[i].before, NULL), 0);
+		CHECK_INT_EQ(rows[i].what, rig_child(rig, callers_run, &many, NULL), 0);
+		(void)calls_read(ring, &calls);
+		CHECK_INT_IN(rows[i].what, calls.bytes, rows[i].least, rows[i].most);
+	}
+	rig->wish = RIG_NO_CALL;
+	ring_buffer__free(ring);
+	slots_release(rig);
+}
+
 /* ---- who ran meanwhile ---- */
 
 #define CROWD_CPU 0
@@ -833,11 +938,13 @@ int main(int argc, char **argv)
 	check_waits(&rig);
 	check_accounts(&rig);
 	check_lives(&rig);
+	check_calls(&rig);
 	check_losses(&rig);
 	check_many_ids(&rig);
 	check_behind(&rig);
 	check_whose(&rig);
 	check_freed(&rig);
+	check_calls_alone(&rig);
 	check_none_left(&rig);
 	check_late(&rig);
 	rig_close(&rig);

@@ -19,13 +19,14 @@ import tempfile
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 INGERO = str(BUILD / "bin" / "ingero-cli")
 VALIDATE = str(pathlib.Path(__file__).resolve().parent / "validate_json.py")
-DEMOS = ["incident", "cold-start", "cpu-contention"]
+DEMOS = ["incident", "cold-start", "cpu-contention", "memcpy-bottleneck"]
 CAUSES = {  # of the finding that comes first, and of all above LOW
     "incident": ("cpu_contention", "logrotate"),
     "cold-start": ("cold_start", ""),
     "cpu-contention": ("cpu_contention", "ffmpeg"),
+    "memcpy-bottleneck": ("memcpy_share", ""),
 }
-LATER = ["gpu-steal", "gpu-contention", "contention", "memcpy-bottleneck", "periodic-spike"]
+LATER = ["gpu-steal", "gpu-contention", "contention", "periodic-spike"]
 PID_MAX_LIMIT = 4 << 20  # include/linux/threads.h on 64 bits: no live process has such a pid
 NOBODY = 65534
 AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]

@@ -173,13 +173,13 @@ static void test_time(void)
 		bool others, waits;
 	} cases[] = {
 		{ "nothing spent", 0, 0, true, false },
-		{ "all of the burst", QUOTA_USER_TIME_BURST_NS / QUOTA_USER_TIME_SHARE, 0, true, false },
-		{ "more", QUOTA_USER_TIME_BURST_NS / QUOTA_USER_TIME_SHARE + 1, 0, true, true },
+		{ "all of the burst", QUOTA_USER_TIME_BURST_NS / LOOP_TIME_PART, 0, true, false },
+		{ "more", QUOTA_USER_TIME_BURST_NS / LOOP_TIME_PART + 1, 0, true, true },
 		{ "more, and nobody else is there", QUOTA_USER_TIME_BURST_NS, 0, false, false },
-		{ "more, and waited", QUOTA_USER_TIME_BURST_NS, QUOTA_USER_TIME_BURST_NS * (QUOTA_USER_TIME_SHARE - 1),
-		  true, false },
+		{ "more, and waited", QUOTA_USER_TIME_BURST_NS, QUOTA_USER_TIME_BURST_NS * (LOOP_TIME_PART - 1), true,
+		  false },
 		{ "more, and not waited enough", QUOTA_USER_TIME_BURST_NS,
-		  QUOTA_USER_TIME_BURST_NS * (QUOTA_USER_TIME_SHARE - 1) - 1, true, true },
+		  QUOTA_USER_TIME_BURST_NS * (LOOP_TIME_PART - 1) - 1, true, true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -45,8 +45,43 @@ void batch_free(struct batch *batch)
 	ARRAY_DONE(&batch->gaps);
 	ARRAY_DONE(&batch->clocks);
 	ARRAY_DONE(&batch->samples);
+	ARRAY_DONE(&batch->shares);
 	buf_done(&batch->cost);
 	free(batch);
+}
+
+/* Index of the owner's share; their number: nothing of the owner is in the batch. */
+static size_t owner_share_at(const struct batch *batch, uint32_t uid)
+{
+	size_t i = 0;
+
+	while (i < batch->shares.n && batch->shares.items[i].uid != uid)
+		i++;
+	return i;
+}
+
+static uint32_t owner_of_share(const struct batch *batch, uint32_t uid)
+{
+	return subordinate_has(&batch->together, uid) ? batch->together.first : uid;
+}
+
+bool batch_has_room(const struct batch *batch, uint32_t uid, size_t most)
+{
+	size_t at = owner_share_at(batch, owner_of_share(batch, uid));
+	size_t own = at < batch->shares.n ? batch->shares.items[at].bytes : 0;
+
+	return batch->bytes < most && own < BATCH_SHARE_OF_FREE * (most - batch->bytes);
+}
+
+/* Without memory for a share the owner has none, and its data counts in the sum alone. */
+void batch_grow(struct batch *batch, uint32_t uid, size_t n_bytes)
+{
+	const struct batch_share fresh = { .uid = owner_of_share(batch, uid) };
+	size_t at = owner_share_at(batch, fresh.uid);
+
+	batch->bytes += n_bytes;
+	if (at < batch->shares.n || ARRAY_PUSH(&batch->shares, fresh) == 0)
+		batch->shares.items[at].bytes += n_bytes;
 }
 
 /* Whether an owner has no calls. Its other figures, as of waiting threads, can be written some seconds later. */
@@ -126,12 +161,12 @@ int batch_take_finding(struct batch *batch, struct batch_finding *finding)
 
 		if (f->id != finding->id)
 			continue;
-		batch->bytes += finding->data.n - MIN(finding->data.n, f->data.n);
+		batch_grow(batch, finding->uid, finding->data.n - MIN(finding->data.n, f->data.n));
 		buf_done(&f->data);
 		*f = *finding;
 		return 0;
 	}
-	batch->bytes += finding->data.n;
+	batch_grow(batch, finding->uid, finding->data.n);
 	return ARRAY_PUSH(&batch->findings, *finding);
 }
 
@@ -148,7 +183,7 @@ int batch_add_stack(struct batch *batch, const struct batch_stack *row, const st
 		free(fresh.frames);
 		return -ENOMEM;
 	}
-	batch->bytes += n_bytes;
+	batch_grow(batch, row->uid, n_bytes);
 	return 0;
 }
 

@@ -16,11 +16,13 @@
 #include "events/event.h"
 #include "events/op.h"
 #include "events/stack.h"
+#include "procs/subordinate.h"
 #include "procs/system_sample.h"
 #include "archive/codec/codec.h"
 #include "archive/write/number_map.h"
 
 #define BATCH_REASON_BYTES 24
+#define BATCH_SHARE_OF_FREE 3 /* as in bpf/shares.h */
 #define BATCH_KIND_BYTES 32
 #define BATCH_SOURCE_BYTES 16
 #define BATCH_GAP_JOIN_NS                                                                                              \
@@ -100,11 +102,19 @@ struct batch_stack_use {
 	uint64_t last_ns;
 };
 
+/* What an owner has in a batch. */
+struct batch_share {
+	uint32_t uid; /* that stands for all which share */
+	size_t bytes;
+};
+
 struct batch {
 	uint64_t now_ns; /* end of the last tick in the batch */
 	uint64_t now_unix_ns;
 	uint64_t n_events;
 	size_t bytes; /* of packed events, findings and stacks */
+	ARRAY(struct batch_share) shares;
+	struct subordinate together; /* these owners have one share */
 	ARRAY(struct batch_tail) tails;
 	ARRAY(struct batch_op) ops; /* rows that the file does not have yet */
 	ARRAY(struct batch_process) processes;
@@ -123,6 +133,14 @@ struct batch {
 
 int batch_new(struct batch **ret_batch);
 void batch_free(struct batch *batch);
+/**
+ * batch_has_room() - whether there is room for more data of an owner, who may have at most BATCH_SHARE_OF_FREE times as
+ * much as is free
+ * @most: bytes that the batch may have
+ */
+bool batch_has_room(const struct batch *batch, uint32_t uid, size_t most);
+/** batch_grow() - the batch has more data of an owner, packed events for instance */
+void batch_grow(struct batch *batch, uint32_t uid, size_t n_bytes);
 /** batch_is_urgent() - whether the batch has data that may not wait some seconds */
 bool batch_is_urgent(const struct batch *batch);
 /** batch_tail() - the open row of an owner. Return: borrowed until the next call, NULL without memory */

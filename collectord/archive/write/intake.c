@@ -155,7 +155,7 @@ static int event_pack(struct batch *batch, const struct stored_event *stored, ui
 		tail->data.failed = false;
 		return r;
 	}
-	batch->bytes += tail->data.n - before;
+	batch_grow(batch, uid, tail->data.n - before);
 	tail->last = *stored;
 	tail->n++;
 	tail->t0_ns = MIN(tail->t0_ns, stored->call.start_ns);
@@ -209,7 +209,7 @@ void intake_event(struct intake *intake, const struct event *event)
 
 	if (is_skipped(intake, who, start_ns))
 		return;
-	if (intake->batch->bytes >= INTAKE_BYTES_MAX) {
+	if (!batch_has_room(intake->batch, who->uid, INTAKE_BYTES_MAX)) {
 		event_lost(intake, event);
 		return;
 	}

@@ -14,7 +14,8 @@ static void intake_stack_put(struct intake *intake, const struct stack *stack, s
 		.id = known->id, .uid = stack->uid, .last_ns = known->used_ns, .is_guarded = known->is_guarded
 	};
 
-	if (intake->batch->bytes < INTAKE_BYTES_MAX && batch_add_stack(intake->batch, &row, stack) == 0) {
+	if (batch_has_room(intake->batch, stack->uid, INTAKE_BYTES_MAX) &&
+	    batch_add_stack(intake->batch, &row, stack) == 0) {
 		known_stack_written(&intake->stacks, known);
 		return;
 	}

@@ -301,6 +301,7 @@ int store_open(const struct store_options *options, char *why, size_t why_bytes,
 	store->intake.clock = store->clock;
 	store->intake.boot = (uint32_t)store->writer.boot;
 	store->intake.life_shares.together = options->together;
+	store->intake.batch->together = options->together;
 	store->intake.skips_guarded = store->writer.options.skips_guarded;
 	store->intake.offset_ns = (int64_t)(store->now_unix_ns - store->now_ns);
 	store->intake.loss_reason = "store_queue";
@@ -324,6 +325,7 @@ static void batch_hand_over(struct store *store)
 		return;
 	store->handed_ns = store->intake.batch->now_ns ? store->intake.batch->now_ns : store->handed_ns;
 	next->now_ns = store->intake.batch->now_ns;
+	next->together = store->intake.batch->together;
 	next->now_unix_ns = store->intake.batch->now_unix_ns;
 	store->handed = store->intake.batch;
 	store->intake.batch = next;

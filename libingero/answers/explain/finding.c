@@ -56,13 +56,13 @@ static double first_share(const Ingero__V1__Cause *cause)
 	return cause->pid ? cause->share : hidden_of(cause, cause->uid).share;
 }
 
-/* The name of an own thread that is that of the process says nothing. */
 static struct culprit_name culprit_of_finding(const Ingero__V1__Finding *f, uint32_t pid, uint32_t tid,
 					      const char *comm, uint32_t uid)
 {
-	bool is_named = pid != f->pid || strcmp(comm, f->process_name) != 0;
-
-	return trace_culprit(pid, tid, f->pid, is_named ? comm : "", uid);
+	return trace_culprit(
+		&(struct culprit_of){
+			.pid = pid, .tid = tid, .victim_pid = f->pid, .comm = comm, .victim_name = f->process_name },
+		uid);
 }
 
 static void culprits_append(const Ingero__V1__Finding *f, bool has_shares, bool has_chain, struct buf *text)

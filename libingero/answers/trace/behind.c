@@ -50,16 +50,14 @@ struct trace_behind trace_behind_of(const Ingero__V1__Summary *figures, uint32_t
 	return found;
 }
 
-struct culprit_name trace_culprit(uint32_t pid, uint32_t tid, uint32_t victim_pid, const char *comm, uint32_t uid)
+struct culprit_name trace_culprit(const struct culprit_of *culprit, uint32_t uid)
 {
 	struct user_name user = user_name(uid);
+	struct culprit_of named = *culprit;
 
-	return culprit_name(&(struct culprit_of){ .pid = pid,
-						  .tid = tid,
-						  .victim_pid = victim_pid,
-						  .comm = comm,
-						  .is_same_user = uid == getuid(),
-						  .user = user.text });
+	named.is_same_user = uid == getuid();
+	named.user = user.text;
+	return culprit_name(&named);
 }
 
 struct culprit_name trace_hidden(size_t n, uint32_t uid)
@@ -71,6 +69,8 @@ struct culprit_name trace_hidden(size_t n, uint32_t uid)
 
 struct culprit_name trace_who(const Ingero__V1__Behind *behind)
 {
-	return trace_culprit(behind->pid, 0, behind->victim_pid, behind->pid == behind->victim_pid ? "" : behind->comm,
+	return trace_culprit(&(struct culprit_of){ .pid = behind->pid,
+						   .victim_pid = behind->victim_pid,
+						   .comm = behind->pid == behind->victim_pid ? "" : behind->comm },
 			     behind->uid);
 }

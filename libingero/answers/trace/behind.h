@@ -17,11 +17,8 @@ struct trace_behind {
 /** trace_behind_of() - list the processes behind which one process waited */
 struct trace_behind trace_behind_of(const Ingero__V1__Summary *figures, uint32_t victim_pid);
 
-/**
- * trace_culprit() - culprit_name() with the owner's name: "another user's process (uid 1000)"
- * @pid: 0: the caller may not know the process
- */
-struct culprit_name trace_culprit(uint32_t pid, uint32_t tid, uint32_t victim_pid, const char *comm, uint32_t uid);
+/** trace_culprit() - culprit_name() with the name of the owner, @uid: "another user's process (uid 1000)" */
+struct culprit_name trace_culprit(const struct culprit_of *culprit, uint32_t uid);
 /** trace_hidden() - name of @n processes of one user that the reader may not know: "2 processes (uid 1000)" */
 struct culprit_name trace_hidden(size_t n, uint32_t uid);
 /** trace_who() - trace_culprit() of an entry */

@@ -71,9 +71,9 @@ static void limits(void)
 }
 
 /* A call with a stack. Return: number of its row */
-static uint32_t call_of(struct intake *intake, struct stack *stack, uint64_t start_ns)
+static uint32_t call_of(struct intake *intake, struct stack *stack, uint32_t uid, uint64_t start_ns)
 {
-	struct process process = { .identity = { .tgid = 5, .uid = 1000 } };
+	struct process process = { .identity = { .tgid = 5, .uid = uid } };
 	struct call_record call = { .start_ns = start_ns, .duration_ns = 1, .raw_ns = 1, .type = RECORD_CALL };
 	const struct event event = { .call = &call, .process = &process, .op = op_get(1), .stack = stack };
 
@@ -90,7 +90,7 @@ static void no_room(void)
 	CHECK_INT_EQ("a batch", batch_new(&intake.batch), 0);
 	CHECK_INT_EQ("named", stack_name(stack, &frame, 1, true, ""), 0);
 	intake.batch->bytes = INTAKE_BYTES_MAX;
-	CHECK_INT_EQ("no room", call_of(&intake, stack, 100), 1);
+	CHECK_INT_EQ("no room", call_of(&intake, stack, 1000, 100), 1);
 	CHECK_INT_EQ("no room", intake.batch->stacks.n, 0);
 	CHECK_INT_EQ("it is told", intake.batch->gaps.n, 1);
 	if (intake.batch->gaps.n) {
@@ -99,18 +99,60 @@ static void no_room(void)
 		CHECK_INT_EQ("how many", intake.batch->gaps.items[0].count, 1);
 	}
 	intake.batch->bytes = 0;
-	CHECK_INT_EQ("room again", call_of(&intake, stack, 200), 2);
+	CHECK_INT_EQ("room again", call_of(&intake, stack, 1000, 200), 2);
 	CHECK_INT_EQ("room again", intake.batch->stacks.n, 1);
 	CHECK("its bytes count", intake.batch->bytes > sizeof(frame));
-	CHECK_INT_EQ("once is enough", call_of(&intake, stack, 300), 2);
+	CHECK_INT_EQ("once is enough", call_of(&intake, stack, 1000, 300), 2);
 	CHECK_INT_EQ("once is enough", intake.batch->stacks.n, 1);
 	CHECK_INT_EQ("a use soon after is not written", intake.batch->stack_uses.n, 0);
-	CHECK_INT_EQ("a later one", call_of(&intake, stack, 300 + STACK_TELL_NS), 2);
+	CHECK_INT_EQ("a later one", call_of(&intake, stack, 1000, 300 + STACK_TELL_NS), 2);
 	CHECK_INT_EQ("a later one is", intake.batch->stack_uses.n, 1);
 	CHECK_INT_EQ("the last number goes with the batch", intake.batch->last_stack, 2);
-	CHECK_INT_EQ("of a process that was another user's", call_of(&intake, strange, 400), 0);
+	CHECK_INT_EQ("of a process that was another user's", call_of(&intake, strange, 1000, 400), 0);
 	(void)stack_unref(stack);
 	(void)stack_unref(strange);
+	intake_done(&intake);
+}
+
+/* One user's stacks fill the queue; those of another user, and of subordinate ids together, find room. */
+static void shares(void)
+{
+	static char text[64 << 10];
+	static const struct {
+		const char *name;
+		uint32_t uid;
+		size_t n;    /* stacks of 64 KiB that are tried */
+		size_t most; /* bytes that are stored of them, one stack more or less */
+	} rows[] = {
+		{ "a flood", 1000, 1000, INTAKE_BYTES_MAX / 4 * 3 },
+		{ "a few of another user", 1001, 10, 10 * sizeof(text) },
+		{ "a flood of another user", 1001, 1000, (INTAKE_BYTES_MAX / 4 * 3) / 4 },
+		{ "a subordinate id", 200000, 1000, (INTAKE_BYTES_MAX / 16 * 3) / 4 },
+		{ "another subordinate id", 200001, 1000, 0 },
+	};
+	const struct stack_frame frame = { .symbol = text, .qualname = "", .file = "", .module = "" };
+	struct intake intake = { .stacks = { .next_id = 1 }, .loss_reason = "store_queue" };
+	uint64_t now_ns = 100;
+
+	memset(text, 'f', sizeof(text) - 1);
+	CHECK_INT_EQ("a batch", batch_new(&intake.batch), 0);
+	intake.batch->together = (struct subordinate){ .first = 200000, .n = 65536 };
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		size_t before = intake.batch->stacks.n, n_bytes;
+
+		for (size_t k = 0; k < rows[i].n; k++) {
+			struct stack *stack = stack_new(rows[i].uid);
+
+			CHECK_INT_EQ("named", stack_name(stack, &frame, 1, true, ""), 0);
+			(void)call_of(&intake, stack, rows[i].uid, now_ns++);
+			(void)stack_unref(stack);
+		}
+		n_bytes = (intake.batch->stacks.n - before) * sizeof(text);
+		if (i == 2)
+			n_bytes += rows[1].most;
+		CHECK_INT_IN(rows[i].name, n_bytes, rows[i].most - MIN(rows[i].most, 3 * sizeof(text)),
+			     rows[i].most + 3 * sizeof(text));
+	}
 	intake_done(&intake);
 }
 
@@ -119,5 +161,6 @@ int main(void)
 	numbers();
 	limits();
 	no_room();
+	shares();
 	return check_result();
 }

@@ -91,6 +91,7 @@ static void run(struct stage *s, const char *name, uint64_t seed, uint64_t lengt
 	s->demo.on_call = on_call;
 	s->demo.data = s;
 	s->demo.records_any = true;
+	s->demo.sample_every = 64;
 	CHECK_INT_EQ(name, process_table_new(&s->table), 0);
 	CHECK_INT_EQ(name, figures_new(s->table, &s->figures), 0);
 	CHECK_INT_EQ(name, ticker_new(&s->ticker), 0);
@@ -122,6 +123,7 @@ static const struct {
 } cases[] = {
 	{ "incident", "cpu_contention", FINDING_HIGH, FINDING_CRITICAL, DEMO_PID(6603), "cudaStreamSynchronize" },
 	{ "cold-start", "cold_start", FINDING_LOW, FINDING_MEDIUM, 0, "cudaMalloc" },
+	{ "memcpy-bottleneck", "memcpy_share", FINDING_MEDIUM, FINDING_MEDIUM, 0, "cudaMemcpy" },
 	{ "cpu-contention", "cpu_contention", FINDING_MEDIUM, FINDING_CRITICAL, DEMO_PID(8821),
 	  "cudaStreamSynchronize" },
 };

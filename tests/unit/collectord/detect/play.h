@@ -34,6 +34,7 @@ struct play {
 	struct in_flight_record in_flight[64];
 	struct finding findings[PLAY_FINDINGS]; /* in order of opening */
 	size_t n_findings;
+	unsigned int n_returned; /* calls of play_returned() */
 	unsigned int n_opened, n_updated, n_closed;
 	uint64_t random;
 	const char *but; /* findings of this kind are not looked at: the accounts compute where nothing else is said */
@@ -259,6 +260,25 @@ static inline void play_kept(struct play *p, const char *name, uint64_t duration
 
 	call.op = event.op->id;
 	call.blame_ns[BLAME_RUNNABLE] = runnable_ns;
+	engine_call(p->engine, &event);
+}
+
+/* A kept call of the tick that is being made: it returned a code, 0: it succeeded. */
+static inline void play_returned(struct play *p, const char *name, int32_t code, uint64_t bytes)
+{
+	struct call_record call = { .start_ns = p->now_ns + p->n_returned++ * US,
+				    .duration_ns = US,
+				    .raw_ns = US,
+				    .tgid = p->identity.tgid,
+				    .tid = p->identity.tgid,
+				    .ret = code,
+				    .reason = code ? RECORD_REASON_ERROR : RECORD_REASON_ALLOC,
+				    .args = { bytes } };
+	struct event event = {
+		.call = &call, .process = play_entry(p), .op = play_find_op(name), .measured = p->tick.measured
+	};
+
+	call.op = event.op->id;
 	engine_call(p->engine, &event);
 }
 

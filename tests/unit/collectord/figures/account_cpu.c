@@ -87,10 +87,11 @@ static void worst_test(void)
 		struct account now[THREADS], then[THREADS];
 		struct account_moment moment = { .accounts = { .items = then } };
 		size_t n = threads_fill(cases[i].now, now);
-		double share;
+		double rate, share;
 
 		moment.accounts.n = threads_fill(cases[i].then, then);
-		share = account_worst_share(now, n, moment.accounts.n ? &moment : NULL, cases[i].n_calls, cases[i].ns);
+		rate = account_call_rate(now, n, moment.accounts.n ? &moment : NULL);
+		share = rate < 0 ? rate : account_worst_share(rate, cases[i].n_calls, cases[i].ns);
 		CHECK_INT_EQ(cases[i].name, (long)(share * 1e6 + (share < 0 ? -0.5 : 0.5)),
 			     (long)(cases[i].want * 1e6 + (cases[i].want < 0 ? -0.5 : 0.5)));
 		for (size_t k = 0; k < n; k++)

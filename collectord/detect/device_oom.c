@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * An allocation failed because the memory of the device was exhausted.
+ */
+#include "base/cleanup.h"
+#include "detect/detector.h"
+#include "events/op.h"
+
+#define OUT_OF_MEMORY 2 /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
+
+enum { EXTRA_TICKS, EXTRA_FAILED, EXTRA_BYTES, EXTRA_RETRIED };
+
+static bool is_out_of_memory(const struct op *op, int32_t code)
+{
+	bool is_of_device = (op->traits & OP_ALLOC) && !(op->traits & OP_PINNED);
+
+	return code == OUT_OF_MEMORY && is_of_device && (op->layer == OP_LAYER_RUNTIME || op->layer == OP_LAYER_DRIVER);
+}
+
+static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+{
+	const struct failed_call *first = failed_calls_first(view->failed, is_out_of_memory);
+	struct condition c = { .confidence = 1, .is_event = true };
+
+	(void)room;
+	if (!first)
+		return 0;
+	c.op = first->op;
+	c.severity = first->is_retried ? FINDING_LOW : FINDING_MEDIUM;
+	c.start_ns = first->call.start_ns;
+	c.end_ns = view->to_ns;
+	c.tid = first->call.tid;
+	c.example = first->call;
+	c.extra[EXTRA_TICKS] = 1;
+	c.extra[EXTRA_FAILED] = first->count;
+	c.extra[EXTRA_BYTES] = first->bytes;
+	c.extra[EXTRA_RETRIED] = first->is_retried;
+	*ret = c;
+	return 1;
+}
+
+static uint64_t call_ns(const struct event *event)
+{
+	bool is_failed = (event->call->reason & RECORD_REASON_ERROR) != 0;
+
+	return is_failed && is_out_of_memory(event->op, event->call->ret) ? event->call->raw_ns : 0;
+}
+
+static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
+{
+	(void)facts;
+	detector_title(f, s->extra[EXTRA_RETRIED] == s->extra[EXTRA_TICKS]
+				  ? "found no device memory, and succeeded when tried again"
+				  : "failed: the device's memory is exhausted");
+	detector_advise(f, "see which processes have memory of the device: nvidia-smi");
+	detector_advise(f, "use less: a smaller batch, activation checkpointing, or fewer processes on one device");
+	detector_advise(
+		f, "in PyTorch, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True helps where memory is fragmented; "
+		   "torch.cuda.memory_summary() tells what its allocator holds");
+	detector_evidence(f, "failed_calls", (double)s->extra[EXTRA_FAILED], FINDING_UNIT_COUNT);
+	detector_evidence(f, "requested_bytes", (double)s->extra[EXTRA_BYTES] / (double)s->extra[EXTRA_TICKS],
+			  FINDING_UNIT_BYTES);
+}
+
+const struct detector detector_device_oom = {
+	.name = "device_oom",
+	.is_per_op = true,
+	.check = check,
+	.call_ns = call_ns,
+	.tell = tell,
+};
