@@ -175,7 +175,7 @@ static bool is_unseen(const struct budget *b, enum blame_class class)
 }
 
 /* Advances the times between calls to those of an account, and what was not seen of them. */
-static void unseen_take(const struct budget *b, const struct account_record *record, struct thread_seen *thread)
+static void thread_unseen_take(const struct budget *b, const struct account_record *record, struct thread_seen *thread)
 {
 	struct account_part parts[ACCOUNT_PARTS_MOST];
 	uint64_t between_ns[BLAME_COUNT] = { 0 };
@@ -203,7 +203,7 @@ static void account_mark(struct account_record *record, void *data)
 	if (!seen || seen->slot != record->slot)
 		return;
 	now = *seen;
-	unseen_take(b, record, &now);
+	thread_unseen_take(b, record, &now);
 	for (int i = 0; i < BLAME_COUNT; i++)
 		record->unseen_ns[i] = now.unseen_ns[i];
 }
@@ -232,7 +232,7 @@ static void thread_seen_take(const struct account_record *record, void *data)
 		memcpy(now.between_ns, before->between_ns, sizeof(now.between_ns));
 		memcpy(now.unseen_ns, before->unseen_ns, sizeof(now.unseen_ns));
 	}
-	unseen_take(reading->budget, record, &now);
+	thread_unseen_take(reading->budget, record, &now);
 	now.new_calls = now.calls - calls;
 	now.new_ns = now.runtime_ns - MIN(runtime_ns, now.runtime_ns);
 	if (ARRAY_PUSH(&reading->list, now) == 0) /* otherwise it is judged in the next one */

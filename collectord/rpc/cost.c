@@ -169,10 +169,10 @@ static void tell_forced(Ingero__V1__Cost *cost, const struct budget *budget, con
 	if (!budget_forced_by(budget, &by))
 		return;
 	if (scope_sees(&all_of_caller, by.tgid, by.uid, by.is_guarded)) {
-		cost->forced_by_told_case = INGERO__V1__COST__FORCED_BY_TOLD_FORCED_BY_PID;
+		cost->forced_by_pid_told_case = INGERO__V1__COST__FORCED_BY_PID_TOLD_FORCED_BY_PID;
 		cost->forced_by_pid = by.tgid;
 	} else {
-		cost->forced_by_told_case = INGERO__V1__COST__FORCED_BY_TOLD_FORCED_BY_OTHERS;
+		cost->forced_by_others_told_case = INGERO__V1__COST__FORCED_BY_OTHERS_TOLD_FORCED_BY_OTHERS;
 		cost->forced_by_others = true;
 	}
 }

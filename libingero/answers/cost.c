@@ -65,9 +65,7 @@ static struct cost_words remedy_of(const Ingero__V1__Cost *cost)
 
 static const char *forced_words(const Ingero__V1__Cost *cost)
 {
-	bool is_others = cost->forced_by_told_case == INGERO__V1__COST__FORCED_BY_TOLD_FORCED_BY_OTHERS;
-
-	return is_others ? " for another user's process" : "";
+	return cost->forced_by_others_told_case && cost->forced_by_others ? " for another user's process" : "";
 }
 
 struct cost_words cost_budget(const Ingero__V1__Cost *cost)

@@ -90,11 +90,12 @@ static void forced_test(void)
 	cost.budget_ratio_told_case = INGERO__V1__COST__BUDGET_RATIO_TOLD_BUDGET_RATIO;
 	cost.level = (char *)(uintptr_t) "duty";
 	cost.level_told_case = INGERO__V1__COST__LEVEL_TOLD_LEVEL;
-	cost.forced_by_told_case = INGERO__V1__COST__FORCED_BY_TOLD_FORCED_BY_OTHERS;
+	cost.forced_by_others_told_case = INGERO__V1__COST__FORCED_BY_OTHERS_TOLD_FORCED_BY_OTHERS;
 	cost.forced_by_others = true;
 	CHECK_STR_EQ("others", cost_budget(&cost).text,
 		     "budget 2.0 %: launches and copies sampled for another user's process");
-	cost.forced_by_told_case = INGERO__V1__COST__FORCED_BY_TOLD_FORCED_BY_PID;
+	cost.forced_by_others_told_case = INGERO__V1__COST__FORCED_BY_OTHERS_TOLD__NOT_SET;
+	cost.forced_by_pid_told_case = INGERO__V1__COST__FORCED_BY_PID_TOLD_FORCED_BY_PID;
 	cost.forced_by_pid = 7;
 	CHECK_STR_EQ("own", cost_budget(&cost).text, "budget 2.0 %: launches and copies sampled");
 }
