@@ -374,7 +374,7 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	const volatile struct op_row *row;
 	struct figure_cell *cell;
 	struct call_frame *f;
-	__u64 share, kids;
+	__u64 share, kids, record_ns = 0, pcount = 0;
 	__u32 op;
 
 	if (index >= CALL_DEPTH_MAX)
@@ -416,6 +416,10 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 		end.reason = reason_of(t, cell, row->traits, &end);
 		if (end.reason && is_thinning && !call_is_kept(t->slot))
 			end.reason = 0;
+		if (end.reason && index) {
+			pcount = task->sched_info.pcount;
+			record_ns = bpf_ktime_get_ns();
+		}
 		if (end.reason && t->wants & WISH_STACKS) {
 			end.stack = stack_take(t, f->ip, regs_ip(ctx), regs_sp(ctx), regs_frame_pointer(ctx));
 			if (!end.stack)
@@ -425,6 +429,9 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 			(void)call_record_long(t, &end, index);
 		else if (end.reason)
 			(void)call_record(t, &end, index);
+		/* Within the duration of the outer call; a wait meanwhile is part of its blame. */
+		if (record_ns && task->sched_info.pcount == pcount)
+			kids += bpf_ktime_get_ns() - record_ns;
 	}
 	if (f->is_dirty)
 		frame_clean(f);

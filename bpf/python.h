@@ -121,6 +121,17 @@ VERIFIED_ALONE __u64 python_thread_find(struct stack_scratch *s, struct interpre
 #define THREAD_WORD(p, offset) (*(__u64 *)((p)->thread + ((offset)&0xf8u)))
 
 /*
+ * Whether a page fault interrupted the interpreter's loop itself, or may have: 3.11 and 3.12 link a run before it has its
+ * frame. @run: address of the innermost one, which is on the stack of the loop
+ */
+static __always_inline bool python_is_between(const struct stack_scratch *s, const struct python_layout *l, __u64 run)
+{
+	__u64 end = s->record.n_native > STACK_NATIVE_FIRST ? s->record.native[STACK_NATIVE_FIRST].cfa : 0;
+
+	return s->record.is_exact && l->start == PYTHON_START_RUN && (!end || (run >= s->record.sp && run < end));
+}
+
+/*
  * Takes the state of the thread: its first frame and its first run.
  * Return: enum stack_end; STACK_END_COMPLETE: there is a first frame
  */
@@ -165,6 +176,8 @@ VERIFIED_ALONE int python_thread_take(struct stack_scratch *s, struct interprete
 		}
 	}
 	p->run = l->thread_run ? THREAD_WORD(p, l->thread_run) : 0;
+	if (python_is_between(s, l, first))
+		return STACK_END_UNREADABLE;
 	if (l->start == PYTHON_START_RUN && first && python_stack_word(s, first + l->run_frame, &first))
 		return STACK_END_UNREADABLE;
 	p->next = first;

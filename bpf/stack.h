@@ -181,7 +181,7 @@ static __always_inline __u64 stack_number(const struct stack_scratch *s)
 	if (!ABI_HAS_RULES) /* mappings were not looked up */
 		id = unwind_hash(id, r->tag);
 	id = unwind_hash(id, (__u64)r->tgid << 32 | r->exec_gen);
-	id = unwind_hash(id, (__u64)r->native_end << 8 | r->python_end);
+	id = unwind_hash(id, (__u64)r->is_exact << 16 | (__u64)r->native_end << 8 | r->python_end);
 	id &= STACK_ID_ONCE - 1;
 	return id ? id : 1;
 }
@@ -291,7 +291,7 @@ static __always_inline bool memo_check(struct stack_scratch *s, const struct sta
 static __always_inline __u64 stack_make(struct stack_scratch *s, const struct stack_maps *maps)
 {
 	struct stack_key key = {};
-	bool is_known = s->record.tag && memo_find(s);
+	bool is_known = s->record.tag && !s->record.is_exact && memo_find(s);
 
 	if (!is_known) {
 		native_walk(s, maps);
@@ -320,8 +320,8 @@ static __always_inline __u64 stack_make(struct stack_scratch *s, const struct st
 }
 
 /**
- * stack_take() - the stack of a call that returned, or of a wait in a system call, of the current thread
- * @function: address of the probe of the call; 0: of a wait
+ * stack_take() - the stack of a call that returned, or of a wait, of the current thread
+ * @function: address of the probe of the call; STACK_OF_WAIT: of a wait in a system call; STACK_OF_FAULT: in a page fault
  * @ip, @sp, @frame_pointer: registers after the return
  * Return: the number of the stack, which is on the ring or was before; 0: it is lost
  */
@@ -340,7 +340,8 @@ VERIFIED_ALONE __u64 stack_take(struct thread_state *t, __u64 function, __u64 ip
 	s->record.ip = ip;
 	s->record.sp = sp;
 	s->record.frame_pointer = frame_pointer;
-	s->record.native[0].ip = function;
+	s->record.is_exact = function == STACK_OF_FAULT;
+	s->record.native[0].ip = function == STACK_OF_FAULT ? STACK_OF_WAIT : function;
 	s->record.native[0].cfa = sp;
 	stack_begin(s, t, task);
 	maps = stack_maps_of(t, s);

@@ -103,7 +103,7 @@ VERIFIED_ALONE __u64 copy_number(const struct stack_scratch *s, const struct sta
 	id = unwind_hash(unwind_hash(r->n_memory, r->mappings), r->native[0].ip);
 	id = unwind_hash(unwind_hash(id, r->ip), r->sp);
 	id = unwind_hash(id, word_is_followed(r, maps, r->frame_pointer) ? r->frame_pointer : 0);
-	id = unwind_hash(unwind_hash(id, s->python_hash), r->python_end);
+	id = unwind_hash(unwind_hash(id, s->python_hash), (__u64)r->is_exact << 8 | r->python_end);
 	for (i = 0; i < STACK_COPY_MAX && i < r->n_memory; i += COPY_PIECE)
 		id = copy_hash_piece(s, maps, i, id);
 	id = unwind_hash(id, (__u64)r->tgid << 32 | r->exec_gen) & (STACK_ID_ONCE - 1);

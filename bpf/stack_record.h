@@ -75,7 +75,7 @@ struct unwind_registers {
  */
 #define UNWIND_BLOCK 1024u /* words of a block */
 #define UNWIND_PAGES (2u << 20)
-#define UNWIND_ROWS (2u << 20)
+#define UNWIND_ROWS (1u << 20)
 #define UNWIND_PAGE_ROWS_MAX 1023u
 #define UNWIND_PAGE_UNKNOWN 0u /* its rules were not read yet */
 #define UNWIND_PAGE_ASKED 1u   /* the same, and the daemon knows */
@@ -132,7 +132,7 @@ struct stack_key {
 
 enum stack_end {
 	STACK_END_NONE,	      /* of the Python part: the thread runs no Python */
-	STACK_END_COMPLETE,   /* up to the start of the thread */
+	STACK_END_COMPLETE,   /* up to the start of the thread, or of a context of makecontext(3) */
 	STACK_END_DEPTH,      /* more frames than there is room for */
 	STACK_END_RULE,	      /* a rule is missing: the record has a copy of the stack */
 	STACK_END_GAP,	      /* no rule describes this code */
@@ -193,7 +193,7 @@ struct stack_trap {
 struct stack_record {
 	RECORD_HEADER;
 	__u64 id;      /* as in struct call_record */
-	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function, or of the system call */
+	__u64 ip, sp, frame_pointer; /* registers after the return of the traced function or system call, or in the page fault */
 	__u64 exec_vm; /* executable pages of the process: differs after a mapping */
 	__u64 mappings; /* with memory: unwind_mapping_add() of all; 0: not known; or: */
 #define STACK_MAPPINGS_UNCOUNTED 1 /* the kernel cannot list them */
@@ -207,7 +207,7 @@ struct stack_record {
 	__u8 native_end; /* enum stack_end, as the next */
 	__u8 python_end;
 	__u8 python_minor; /* 3.minor; 0: not known */
-	__u8 pad;
+	__u8 is_exact;	   /* ip is of the instruction itself, which waits in a page fault */
 	struct stack_native native[STACK_NATIVE_MAX];
 	struct stack_python python[STACK_PYTHON_MAX];
 	struct stack_run runs[STACK_RUNS_MAX];

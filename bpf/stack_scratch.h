@@ -9,6 +9,10 @@
 #include "python_scratch.h"
 #include "unwind_find.h"
 
+/* What stack_take() gets in place of the address of a probe. */
+#define STACK_OF_WAIT 0
+#define STACK_OF_FAULT 1
+
 #define STACK_READ_MAX 16384u /* bytes of one read of stack memory, after the first one */
 
 #define WALK_MAPPINGS 4 /* a power of two */

@@ -335,7 +335,7 @@ static __always_inline void walk_begin(struct stack_scratch *s)
 	s->walk.at.ip = s->record.ip;
 	s->walk.at.sp = s->record.sp;
 	s->walk.at.frame_pointer = s->record.frame_pointer;
-	s->walk.at.is_exact = 0;
+	s->walk.at.is_exact = s->record.is_exact;
 	s->walk.start = s->record.sp;
 	s->walk.pass_bits = s->walk.pass / 2 & ((1u << RULE_PASS_BITS) - 1);
 	s->walk.n = STACK_NATIVE_FIRST;
@@ -345,6 +345,7 @@ static __always_inline void walk_begin(struct stack_scratch *s)
 		mappings_forget(&s->walk, s->record.tag);
 	s->walk.has_frame_pointers = 0;
 	memo_begin(&s->memo);
+	s->memo.is_exact &= !s->record.is_exact; /* a call behind which the address is has another rule */
 }
 
 /* Walks from the registers of the record. @maps: of the process; NULL: not known */

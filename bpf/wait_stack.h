@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The stack of a wait between calls: taken when the thread leaves the CPU, since only then it is the current one and in
- * its system call. It is told with the wait if that lasts 1 ms or more (waits.h).
+ * its system call or page fault. It is told with the wait if that lasts 1 ms or more (waits.h).
  *
  * A place of short waits (wait_place.h) pays a comparison; a place that is new, or where one of the last waits was
  * long, a stack, some in a second of one process. The first ones of each second are taken: one after another, they are
@@ -38,15 +38,19 @@ static __always_inline bool wait_stack_may(__u32 slot, bool is_new)
 	return budget->n_long < WAIT_STACKS_LONG && ++budget->n_long;
 }
 
-/* The current thread begins to wait. A page fault has no stack: rules hold behind calls, not at any instruction. */
+/*
+ * The current thread begins to wait. In a page fault it is at any instruction: compilers describe each, but frame pointers
+ * are set up only behind calls.
+ */
 VERIFIED_ALONE int wait_stack(struct thread_state *t)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
 	__u64 ip, sp, place, entry;
 	int nr = user_syscall(regs);
+	bool is_fault = nr == -1 && ABI_HAS_RULES;
 
-	if (!t || nr < 0 || syscall_has(nr, EXECUTES) || task->flags & PF_EXITING || !task->mm)
+	if (!t || (nr < 0 ? !is_fault : syscall_has(nr, EXECUTES)) || task->flags & PF_EXITING || !task->mm)
 		return 0;
 	ip = regs_ip(regs);
 	sp = regs_sp(regs);
@@ -60,6 +64,6 @@ VERIFIED_ALONE int wait_stack(struct thread_state *t)
 		return 0;
 	if (!wait_stack_may(t->slot, !wait_place_is(entry, place)))
 		return 0;
-	t->away_stack = stack_take(t, /* function= */ 0, ip, sp, regs_frame_pointer(regs));
+	t->away_stack = stack_take(t, is_fault ? STACK_OF_FAULT : STACK_OF_WAIT, ip, sp, regs_frame_pointer(regs));
 	return 0;
 }

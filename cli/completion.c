@@ -134,8 +134,10 @@ static void bash_options_append(struct buf *out, const struct command *command)
 	if (command->options.words) {
 		(void)buf_append_text(out, "names='");
 		words_append(out, command->options.words);
-		(void)buf_printf(out, "' words_most=%zu ", MAX(command->options.takes_most, 1));
+		(void)buf_append_text(out, "' ");
 	}
+	if (command->options.takes_most > 1)
+		(void)buf_printf(out, "files_from=%d ", command->options.words ? 3 : 2);
 	(void)buf_append_text(out, ";;\n");
 }
 
@@ -148,7 +150,7 @@ static void bash_append(struct buf *out)
 				   "}\n"
 				   "_ingero()\n{\n"
 				   "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command i "
-				   "words= names= words_most=1 "
+				   "words= names= files_from=99 "
 				   "commands='");
 	commands_append(out);
 	(void)buf_append_text(out, "'\n"
@@ -185,7 +187,7 @@ static void bash_append(struct buf *out)
 	(void)buf_append_text(out, "\tesac\n"
 				   "\tcase $cur in\n"
 				   "\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
-				   "\t*) if [ \"$words_most\" -gt 1 ] && [ \"$COMP_CWORD\" -gt 2 ]; then\n"
+				   "\t*) if [ \"$COMP_CWORD\" -ge \"$files_from\" ]; then\n"
 				   "\t\tcompopt -o filenames\n"
 				   "\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
 				   "\t\treturn\n"
@@ -279,8 +281,8 @@ static void zsh_append(struct buf *out)
 			words_append(out, command->options.words);
 			(void)buf_append_text(out, ")'");
 		}
-		if (command->options.words && command->options.takes_most > 1)
-			(void)buf_append_text(out, " \\\n\t\t'2:file:_files'");
+		if (command->options.takes_most > 1)
+			(void)buf_printf(out, " \\\n\t\t'%s:file:_files'", command->options.words ? "2" : "*");
 		(void)buf_append_text(out, " ;;\n");
 	}
 	(void)buf_append_text(out, "\t\tesac\n"
@@ -348,6 +350,9 @@ static void fish_append(struct buf *out)
 			commands_append(out);
 			(void)buf_append_text(out, "'\n");
 		}
+		if (!command->options.words && command->options.takes_most > 1)
+			(void)buf_printf(out, "complete -c ingero -n '__fish_seen_subcommand_from %s' -F\n",
+					 command->name);
 		if (command->options.words) {
 			(void)buf_printf(out, "complete -c ingero -n '__fish_seen_subcommand_from %s'%s -a '",
 					 command->name, command->options.takes_most > 1 ? " -F" : "");

@@ -9,7 +9,7 @@
 
 /**
  * address_sort() - sort ascending by the uint64_t that each item begins with; equal ones keep their order
- * @items: n items of `size` bytes, aligned for uint64_t
+ * @items: n items of `size` bytes
  * Return: 0, or -ENOMEM with the items unchanged: it needs the same amount of memory again
  */
 int address_sort(void *items, size_t n, size_t size);

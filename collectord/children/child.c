@@ -216,6 +216,14 @@ void child_begin(struct child *child)
 		(void)child_start(child);
 }
 
+void child_renew(struct child *child, uint64_t idle_ns)
+{
+	if (!child->process || child->first || !child->n_answered || uv_hrtime() - child->asked_ns < idle_ns)
+		return;
+	child_end_process(child);
+	child_begin(child);
+}
+
 /* Sends the first question, to a fresh process if none runs or if it served another owner. */
 static int question_send(struct child *child, struct question *q)
 {

@@ -24,6 +24,11 @@ struct child;
 int child_open(uv_loop_t *loop, const char *role, struct child **ret_child);
 /** child_begin() - start the process before its first question, if none runs. Nothing is said if it cannot start */
 void child_begin(struct child *child);
+/**
+ * child_renew() - replace a process that has answered, and waits for the next question for idle_ns or longer: the fresh
+ * one has nothing in memory
+ */
+void child_renew(struct child *child, uint64_t idle_ns);
 /** child_close() - kill it; open questions end with -ECANCELED; memory is released in a turn of the loop */
 void child_close(struct child *child);
 /** child_pid() - process id while it runs, else 0 */

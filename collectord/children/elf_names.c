@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "children/elf_names.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "children/names_file.h"
@@ -97,6 +98,7 @@ static enum parser_result kept_open(const struct parser_names_question *q, int f
 		k->change_ns = q->change_ns;
 		k->bytes = q->file_bytes;
 		kept_shrink(k);
+		(void)malloc_trim(0); /* of what reading needed */
 	}
 	k->file->elf.fd = fd;
 	k->turn = ++turns;

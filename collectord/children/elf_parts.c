@@ -153,6 +153,15 @@ void elf_parts_read(const struct elf_file *f, struct elf_parts *ret_parts)
 		dynamic_note(f, ret_parts);
 }
 
+uint64_t elf_parts_lowest(const struct elf_parts *parts)
+{
+	uint64_t lowest = UINT64_MAX;
+
+	for (size_t i = 0; i < parts->n_code; i++)
+		lowest = MIN(lowest, parts->code[i].start);
+	return lowest;
+}
+
 const struct elf_code *elf_parts_find_code(const struct elf_parts *parts, uint64_t address)
 {
 	for (size_t i = 0; i < parts->n_code; i++)

@@ -33,5 +33,7 @@ struct elf_parts {
  * Sections outside the file count as missing. A file without sections has its segments as code.
  */
 void elf_parts_read(const struct elf_file *f, struct elf_parts *ret_parts);
+/** elf_parts_lowest() - lowest address with code, as linked; UINT64_MAX: there is none */
+uint64_t elf_parts_lowest(const struct elf_parts *parts);
 /** elf_parts_find_code() - range with this address. Return: NULL: it is no code */
 const struct elf_code *elf_parts_find_code(const struct elf_parts *parts, uint64_t address);

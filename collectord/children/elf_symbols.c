@@ -23,11 +23,12 @@ static bool is_function(const Elf64_Sym *symbol)
 static bool function_add(struct elf_symbols *symbols, const struct elf_code *code, const Elf64_Sym *symbol,
 			 uint32_t number)
 {
-	uint64_t bytes = MIN(symbol->st_size, code->end - symbol->st_value);
-	struct elf_function function = { .start = symbol->st_value,
-					 .bytes = (uint32_t)MIN(bytes, (uint64_t)UINT32_MAX),
-					 .symbol = number };
+	uint64_t bytes = MIN(symbol->st_size, code->end - symbol->st_value), into = symbol->st_value - symbols->base;
+	struct elf_function function = { .symbol = number };
 
+	if (symbol->st_value < symbols->base || into >> (64 - ELF_FUNCTION_BYTES_BITS))
+		return true;
+	function.place = into << ELF_FUNCTION_BYTES_BITS | MIN(bytes, (1ull << ELF_FUNCTION_BYTES_BITS) - 1);
 	return ARRAY_PUSH(&symbols->functions, function) == 0;
 }
 
@@ -77,45 +78,81 @@ enum parser_result elf_symbols_add(struct elf_symbols *symbols, enum elf_table w
 	return r;
 }
 
+static bool is_of_table(const struct elf_function *function, enum elf_table which)
+{
+	return function->symbol % (1u << TABLE_BITS) == which;
+}
+
+/* Of one place: the full table has each name that the dynamic one has, unless it has fewer. */
+static void functions_merge(struct elf_symbols *symbols)
+{
+	struct elf_function *functions = symbols->functions.items;
+	size_t n_kept = 0;
+
+	for (size_t i = 0, end; i < symbols->functions.n; i = end) {
+		size_t n_full = 0, n_dynamic = 0;
+
+		for (end = i; end < symbols->functions.n && functions[end].place == functions[i].place; end++) {
+			n_full += is_of_table(&functions[end], ELF_TABLE_FULL);
+			n_dynamic += is_of_table(&functions[end], ELF_TABLE_DYNAMIC);
+		}
+		for (size_t k = i; k < end; k++)
+			if (n_full < n_dynamic || !is_of_table(&functions[k], ELF_TABLE_DYNAMIC))
+				functions[n_kept++] = functions[k];
+	}
+	symbols->functions.n = n_kept;
+}
+
 bool elf_symbols_sort(struct elf_symbols *symbols)
 {
+	if (address_sort(symbols->functions.items, symbols->functions.n, sizeof(*symbols->functions.items)) < 0)
+		return false;
+	functions_merge(symbols);
 	ARRAY_FIT(&symbols->functions);
-	return address_sort(symbols->functions.items, symbols->functions.n, sizeof(*symbols->functions.items)) == 0;
+	return true;
+}
+
+uint64_t elf_symbols_start(const struct elf_symbols *symbols, size_t i)
+{
+	return symbols->base + (symbols->functions.items[i].place >> ELF_FUNCTION_BYTES_BITS);
+}
+
+static uint64_t function_bytes(const struct elf_symbols *symbols, size_t i)
+{
+	return symbols->functions.items[i].place & ((1ull << ELF_FUNCTION_BYTES_BITS) - 1);
+}
+
+bool elf_symbols_has(const struct elf_symbols *symbols, size_t i, uint64_t address)
+{
+	return address - elf_symbols_start(symbols, i) < function_bytes(symbols, i);
 }
 
 /* Functions that begin where function i does, from *ret_first on. */
 static size_t aliases_find(const struct elf_symbols *symbols, size_t i, size_t *ret_first)
 {
-	const struct elf_function *functions = symbols->functions.items;
+	uint64_t start = elf_symbols_start(symbols, i);
 	size_t first = i, end = i + 1;
 
-	while (first && functions[first - 1].start == functions[i].start && end - first < ELF_ALIASES_MAX)
+	while (first && elf_symbols_start(symbols, first - 1) == start && end - first < ELF_ALIASES_MAX)
 		first--;
-	while (end < symbols->functions.n && functions[end].start == functions[i].start &&
-	       end - first < ELF_ALIASES_MAX)
+	while (end < symbols->functions.n && elf_symbols_start(symbols, end) == start && end - first < ELF_ALIASES_MAX)
 		end++;
 	*ret_first = first;
 	return end - first;
 }
 
-bool elf_function_has(const struct elf_function *function, uint64_t address)
-{
-	return address - function->start < function->bytes;
-}
-
 size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t address, uint64_t from, size_t *ret_first)
 {
-	const struct elf_function *functions = symbols->functions.items;
-	size_t n = SORTED_PLACE(symbols->functions.n, i, functions[i].start <= address), n_names;
+	size_t n = SORTED_PLACE(symbols->functions.n, i, elf_symbols_start(symbols, i) <= address), n_names;
 
-	for (size_t i = n; i && n - i < ELF_SYMBOLS_BACK_MAX && functions[i - 1].start >= from; i--)
-		if (elf_function_has(&functions[i - 1], address))
+	for (size_t i = n; i && n - i < ELF_SYMBOLS_BACK_MAX && elf_symbols_start(symbols, i - 1) >= from; i--)
+		if (elf_symbols_has(symbols, i - 1, address))
 			return aliases_find(symbols, i - 1, ret_first);
-	if (!n || functions[n - 1].start < from)
+	if (!n || elf_symbols_start(symbols, n - 1) < from)
 		return 0;
 	n_names = aliases_find(symbols, n - 1, ret_first);
 	for (size_t i = 0; i < n_names; i++)
-		if (functions[*ret_first + i].bytes) /* which ends before the address */
+		if (function_bytes(symbols, *ret_first + i)) /* which ends before the address */
 			return 0;
 	return n_names;
 }

@@ -9,19 +9,22 @@
 #include "children/elf_bytes.h"
 #include "children/elf_parts.h"
 
-#define ELF_NAMES_SYMBOLS_MAX 4000000 /* of all tables of a file; 16 bytes each. libtorch_cpu.so has 430 000 */
+#define ELF_NAMES_SYMBOLS_MAX 4000000 /* of all tables of a file; 12 bytes each. libtorch_cpu.so has 550 000 */
 #define ELF_SYMBOLS_BACK_MAX 256      /* functions that begin between an address and the begin of its function */
 #define ELF_ALIASES_MAX 32	      /* names of one function that are compared */
 
 enum elf_table { ELF_TABLE_FULL, ELF_TABLE_DYNAMIC, ELF_TABLE_DEBUG_DATA, ELF_TABLE_COUNT };
 
+#define ELF_FUNCTION_BYTES_BITS 24 /* a larger function counts as one of 16 MiB */
+
+/* Packed, since there are many. */
 struct elf_function {
-	uint64_t start;	 /* as linked */
-	uint32_t bytes;	 /* 0: not known */
+	uint64_t place;	 /* start - base << ELF_FUNCTION_BYTES_BITS | bytes, 0: not known */
 	uint32_t symbol; /* index in its table << 2 | enum elf_table */
-};
+} __attribute__((packed));
 
 struct elf_symbols {
+	uint64_t base; /* where the code of the file begins, as linked */
 	ARRAY(struct elf_function) functions;
 	struct elf_bytes tables[ELF_TABLE_COUNT], names[ELF_TABLE_COUNT]; /* without bytes: missing */
 };
@@ -33,10 +36,15 @@ struct elf_symbols {
  */
 enum parser_result elf_symbols_add(struct elf_symbols *symbols, enum elf_table which, const struct elf_parts *code,
 				   const struct elf_file *f, const Elf64_Shdr *table, const Elf64_Shdr *names);
-/** elf_symbols_sort() - after the last table. Return: false without memory */
+/**
+ * elf_symbols_sort() - after the last table: also forgets those of the dynamic table that the full one has, too
+ * Return: false without memory
+ */
 bool elf_symbols_sort(struct elf_symbols *symbols);
-/** elf_function_has() - whether its size says that it has the address, which is not before its start */
-bool elf_function_has(const struct elf_function *function, uint64_t address);
+/** elf_symbols_start() - where function i begins, as linked */
+uint64_t elf_symbols_start(const struct elf_symbols *symbols, size_t i);
+/** elf_symbols_has() - whether the size of function i says that it has the address, which is not before its start */
+bool elf_symbols_has(const struct elf_symbols *symbols, size_t i, uint64_t address);
 /**
  * elf_symbols_find() - function with an address
  * @from: lowest address at which it may begin: that of its section

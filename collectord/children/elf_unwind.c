@@ -214,16 +214,19 @@ static bool rule_move(struct rows_job *job, uint32_t *row)
 static uint32_t page_rows(const struct rows_job *job, struct unwind_page *page, uint32_t *rows)
 {
 	uint64_t start = (uint64_t)page->page << UNWIND_PAGE_SHIFT;
-	uint32_t n = unwind_page_rows(page, rows);
 	uint8_t code[UNWIND_PAGE];
 	size_t n_code;
+	uint32_t n;
 
+	n_code = start < job->file->bytes ? (size_t)MIN(job->file->bytes - start, (uint64_t)UNWIND_PAGE) : 0;
+	if (elf_file_read(job->file, start, code, n_code) != PARSER_OK)
+		n_code = 0;
+	unwind_page_contexts(page, code, n_code);
+	n = unwind_page_rows(page, rows);
 	if (n <= UNWIND_PAGE_ROWS_MAX)
 		return n;
 	/* Of functions with 16 bytes each, as those that call GPU code may be. */
-	n_code = start < job->file->bytes ? (size_t)MIN(job->file->bytes - start, (uint64_t)UNWIND_PAGE) : 0;
-	if (elf_file_read(job->file, start, code, n_code) == PARSER_OK)
-		unwind_page_fill(page, code, n_code);
+	unwind_page_fill(page, code, n_code);
 	return MIN(unwind_page_rows(page, rows), UNWIND_PAGE_ROWS_MAX);
 }
 

@@ -250,6 +250,33 @@ static bool is_padding(const uint8_t *code, size_t n)
 	return true;
 }
 
+/*
+ * Whether the function is __start_context of glibc (2.31 to 2.43): it begins with another stack pointer than the one that
+ * it is given, so nothing that is on its stack has called it.
+ */
+static bool is_start_context(const uint8_t *code, size_t n)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t begin[] = {
+		0x48, 0x89, 0xdc,	/* mov %rbx, %rsp */
+		0x48, 0x8b, 0x3c, 0x24, /* mov (%rsp), %rdi */
+	};
+	size_t at = n >= sizeof(endbr) && !memcmp(code, endbr, sizeof(endbr)) ? sizeof(endbr) : 0;
+
+	return n - at >= sizeof(begin) && !memcmp(code + at, begin, sizeof(begin));
+}
+
+void unwind_page_contexts(struct unwind_page *page, const uint8_t *code, size_t n)
+{
+	for (uint32_t at = 0, end; at < n; at = end) {
+		for (end = at + 1; end < n && !bit_is_set(page->edges, end);)
+			end++;
+		if (end < n && page->rules[at] == RULE_NONE && page->rules[end] != RULE_NONE &&
+		    is_start_context(code + end, n - end) && is_padding(code + at, end - at))
+			edge_set(page, end - 1, UNWIND_ESCAPE(UNWIND_STOP, 0));
+	}
+}
+
 void unwind_page_fill(struct unwind_page *page, const uint8_t *code, size_t n)
 {
 	for (uint32_t at = 1, end; at < n; at = end) {

@@ -39,6 +39,12 @@ void unwind_page_paint(struct unwind_page *page, uint32_t at, uint32_t n, const 
  * Return: number of rows that there are, at least 1
  */
 uint32_t unwind_page_rows(const struct unwind_page *page, uint32_t *ret_rows);
+/**
+ * unwind_page_contexts() - end stacks at the function that a context of makecontext(3) returns to
+ * @code: n bytes of code of the page
+ * The byte before the function, which is what unwinding looks at, becomes UNWIND_STOP.
+ */
+void unwind_page_contexts(struct unwind_page *page, const uint8_t *code, size_t n);
 /** unwind_page_fill() - extend stretches to padding behind them, which saves rows; n bytes of code of the page */
 void unwind_page_fill(struct unwind_page *page, const uint8_t *code, size_t n);
 /** unwind_side_add() - index of a side, added unless it is there. Return: UNWIND_SIDES: no room */

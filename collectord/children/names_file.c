@@ -63,6 +63,7 @@ enum parser_result names_file_read(struct names_file *file, int fd, uint64_t fil
 	(void)elf_file_read_build_id(&file->elf, file->about.build_id, &file->about.n_build_id);
 	debug_link_read(file);
 
+	file->symbols.base = elf_parts_lowest(parts);
 	(void)elf_symbols_add(&file->symbols, ELF_TABLE_DYNAMIC, parts, &file->elf, &parts->dynamic,
 			      &parts->dynamic_names);
 	file->about.has_symbols = elf_symbols_add(&file->symbols, ELF_TABLE_FULL, parts, &file->elf, &parts->symbols,
@@ -120,7 +121,7 @@ static bool candidate_read(const struct names_file *file, size_t i, struct candi
 		return false;
 	c->is_function = ELF64_ST_TYPE(symbol.st_info) != STT_NOTYPE;
 	c->is_global = ELF64_ST_BIND(symbol.st_info) != STB_LOCAL;
-	c->start = file->symbols.functions.items[i].start;
+	c->start = elf_symbols_start(&file->symbols, i);
 	return true;
 }
 
@@ -128,11 +129,11 @@ static bool candidate_read(const struct names_file *file, size_t i, struct candi
  * Without a size a function ends where the next one starts, also one without a symbol.
  * Return: whether the address is behind that
  */
-static bool is_behind_unsized(const struct names_file *file, const struct elf_function *function, uint64_t address)
+static bool is_behind_unsized(const struct names_file *file, uint64_t function, uint64_t address)
 {
 	uint64_t start;
 
-	return elf_starts_find(&file->elf, &file->parts, address, &start) && start > function->start;
+	return elf_starts_find(&file->elf, &file->parts, address, &start) && start > function;
 }
 
 /* Return: the best name of the address's function; NULL: none is known. Valid until the next call */
@@ -141,19 +142,17 @@ static struct candidate *function_find(const struct names_file *file, const stru
 	static struct candidate candidates[2]; /* the process has one thread */
 	struct candidate *best = NULL, *next = &candidates[0];
 	size_t first = 0, n = elf_symbols_find(&file->symbols, address, code->start, &first);
-	const struct elf_function *functions;
 	bool is_sized = false;
 
 	if (!n)
 		return NULL;
-	functions = file->symbols.functions.items + first;
 	for (size_t i = 0; i < n; i++)
-		is_sized |= elf_function_has(&functions[i], address);
-	if (!is_sized && is_behind_unsized(file, functions, address))
+		is_sized |= elf_symbols_has(&file->symbols, first + i, address);
+	if (!is_sized && is_behind_unsized(file, elf_symbols_start(&file->symbols, first), address))
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		/* A function without a size that begins where another one does may be an empty one. */
-		if (is_sized && !elf_function_has(&functions[i], address))
+		if (is_sized && !elf_symbols_has(&file->symbols, first + i, address))
 			continue;
 		if (!candidate_read(file, first + i, next) || (best && !candidate_is_better(next, best)))
 			continue;

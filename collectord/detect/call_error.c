@@ -42,7 +42,7 @@ static const struct known_error {
 	{ 804, ERROR_VERSION, "this device needs a newer driver" },
 };
 
-enum { EXTRA_CODE, EXTRA_FAILED };
+enum { EXTRA_TICKS, EXTRA_CODE, EXTRA_FAILED }; /* the code is the same in each tick */
 
 static const struct known_error *known_error_of(const struct op *op, int32_t code)
 {
@@ -59,34 +59,56 @@ static bool is_known(const struct op *op, int32_t code)
 	return known_error_of(op, code) != NULL;
 }
 
+/* How many calls returned the code in this tick: a record may be lost, and figures tell one code of several. */
+static uint64_t calls_failed(const struct detector_view *view, enum op_layer layer, int32_t code)
+{
+	uint64_t counted = 0, kept = 0;
+
+	for (size_t i = 0; i < view->n_ops; i++) {
+		const struct tick_op *op = &view->ops[i];
+
+		if (op->op && op->op->layer == layer && op->figures.error_code == code)
+			counted += op->figures.errors;
+	}
+	for (size_t i = 0; i < view->failed->n; i++)
+		if (view->failed->items[i].op->layer == layer && view->failed->items[i].code == code)
+			kept += view->failed->items[i].count;
+	return MAX(counted, kept);
+}
+
+/* By the figures, where no call was kept. Return: NULL: none failed */
+static const struct op *counted_op(const struct detector_view *view, int32_t *ret_code)
+{
+	for (size_t i = 0; i < view->n_ops; i++) {
+		const struct tick_op *op = &view->ops[i];
+
+		if (op->figures.errors && known_error_of(op->op, op->figures.error_code)) {
+			*ret_code = op->figures.error_code;
+			return op->op;
+		}
+	}
+	return NULL;
+}
+
 static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
 {
+	const struct failed_call *first = failed_calls_ever(view->failed, is_known);
 	struct condition c = { .confidence = 1, .severity = FINDING_HIGH, .is_event = true };
-	const struct failed_call *first = failed_calls_first(view->failed, is_known);
 	int32_t code = first ? first->code : 0;
 
 	(void)room;
-	if (first) {
-		c.op = first->op;
-		c.example = first->call;
-	}
-	for (size_t i = 0; i < view->n_ops; i++) {
-		const struct op_figures *f = &view->ops[i].figures;
-
-		if (!f->errors || !known_error_of(view->ops[i].op, f->error_code))
-			continue;
-		if (!c.op) { /* no call of it was kept */
-			c.op = view->ops[i].op;
-			code = f->error_code;
-		}
-		if (view->ops[i].op->layer == c.op->layer && f->error_code == code)
-			c.extra[EXTRA_FAILED] += f->errors;
-	}
+	c.op = first ? first->op : counted_op(view, &code);
 	if (!c.op)
 		return 0;
-	c.start_ns = first ? first->call.start_ns : view->from_ns;
-	c.end_ns = view->to_ns;
-	c.tid = first ? first->call.tid : 0;
+	c.extra[EXTRA_FAILED] = calls_failed(view, c.op->layer, code);
+	if (!c.extra[EXTRA_FAILED])
+		return 0;
+	if (first && first->ever.start_ns >= view->from_ns) {
+		c.start_ns = first->ever.start_ns;
+		c.example = first->ever;
+		c.tid = first->ever.tid;
+	}
+	c.extra[EXTRA_TICKS] = 1;
 	c.extra[EXTRA_CODE] = (uint64_t)code;
 	if (known_error_of(c.op, code)->kind == ERROR_VERSION) {
 		c.severity = FINDING_MEDIUM;
@@ -108,7 +130,7 @@ static void kernel_advise(struct finding *f)
 	detector_advise(f, "run it again with CUDA_LAUNCH_BLOCKING=1: then the call that fails is the one that started "
 			   "the kernel");
 	detector_advise(f, "compute-sanitizer PROGRAM names the kernel and the access");
-	detector_advise(f, "each later call of this process returns the same code: start it anew");
+	detector_advise(f, "start the process anew: after such a code it cannot use the device any more");
 }
 
 static void hardware_advise(struct finding *f)
@@ -129,7 +151,7 @@ static void version_advise(struct finding *f)
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
-	int32_t code = (int32_t)s->extra[EXTRA_CODE];
+	int32_t code = (int32_t)(s->extra[EXTRA_CODE] / s->extra[EXTRA_TICKS]);
 	const struct known_error *known = known_error_of(f->op, code);
 
 	(void)facts;
@@ -154,7 +176,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 const struct detector detector_call_error = {
 	.name = "call_error",
 	.is_per_op = true,
-	.is_once = true,
+	.quiet_ns = 10 * NSEC_PER_SEC, /* guess */
 	.check = check,
 	.call_ns = call_ns,
 	.tell = tell,

@@ -99,7 +99,7 @@ struct detector_view {
 	struct condition_op *lost; /* room for one condition: operations of .memory and of an account, and none */
 	const struct in_flight_record *const *in_flight; /* of this process, outermost calls alone */
 	size_t n_in_flight;
-	const struct failed_calls *failed; /* of this tick */
+	const struct failed_calls *failed;
 	const struct system_sample *system; /* NULL: not known */
 	const struct life_record *oom;	    /* it was killed for want of memory; NULL: it was not */
 	uint16_t measured;

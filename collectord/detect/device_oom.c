@@ -6,6 +6,8 @@
 #include "detect/detector.h"
 #include "events/op.h"
 
+#define MIB (1024.0 * 1024)
+#define GIB (1024 * MIB)
 #define OUT_OF_MEMORY 2 /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
 
 enum { EXTRA_TICKS, EXTRA_FAILED, EXTRA_BYTES, EXTRA_RETRIED };
@@ -48,18 +50,23 @@ static uint64_t call_ns(const struct event *event)
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
+	double bytes = (double)s->extra[EXTRA_BYTES] / (double)s->extra[EXTRA_TICKS];
+	bool is_retried = s->extra[EXTRA_RETRIED] == s->extra[EXTRA_TICKS], is_large = bytes >= GIB;
+	char what[FINDING_TITLE_BYTES];
+
 	(void)facts;
-	detector_title(f, s->extra[EXTRA_RETRIED] == s->extra[EXTRA_TICKS]
-				  ? "found no device memory, and succeeded when tried again"
-				  : "failed: the device's memory is exhausted");
+	(void)snprintf(what, sizeof(what), "%s for %.1f %s%s",
+		       is_retried ? "found no device memory" : "failed: no device memory",
+		       bytes / (is_large ? GIB : MIB), is_large ? "GiB" : "MiB",
+		       is_retried ? ", and succeeded when tried again" : "");
+	detector_title(f, what);
 	detector_advise(f, "see which processes have memory of the device: nvidia-smi");
 	detector_advise(f, "use less: a smaller batch, activation checkpointing, or fewer processes on one device");
 	detector_advise(
 		f, "in PyTorch, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True helps where memory is fragmented; "
 		   "torch.cuda.memory_summary() tells what its allocator holds");
 	detector_evidence(f, "failed_calls", (double)s->extra[EXTRA_FAILED], FINDING_UNIT_COUNT);
-	detector_evidence(f, "requested_bytes", (double)s->extra[EXTRA_BYTES] / (double)s->extra[EXTRA_TICKS],
-			  FINDING_UNIT_BYTES);
+	detector_evidence(f, "requested_bytes", bytes, FINDING_UNIT_BYTES);
 }
 
 const struct detector detector_device_oom = {

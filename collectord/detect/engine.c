@@ -419,7 +419,7 @@ static void engine_process_look(struct process_memory *p, void *data)
 		return;
 	}
 	p->has_oom = false;
-	p->failed.n = 0;
+	failed_calls_pass(&p->failed);
 	p->in_tick = NULL;
 	p->in_flight.n = 0;
 }

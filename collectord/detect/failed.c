@@ -14,33 +14,44 @@ static uint64_t bytes_asked(const struct event *event)
 	return 0;
 }
 
+/* The first call of a tick in which it failed. */
+static void failed_call_begin(struct failed_call *f, const struct call_record *call, uint64_t bytes)
+{
+	f->call =
+		(struct finding_call){ .start_ns = call->start_ns, .duration_ns = call->duration_ns, .tid = call->tid };
+	f->bytes = bytes;
+	if (!f->ever.start_ns)
+		f->ever = f->call;
+}
+
 void failed_calls_note(struct failed_calls *failed, const struct event *event)
 {
 	const struct call_record *call = event->call;
 	bool is_failed = (call->reason & RECORD_REASON_ERROR) != 0;
 	uint64_t bytes = bytes_asked(event);
-	struct failed_call *f;
+	struct failed_call *f = NULL;
 
 	for (size_t i = 0; i < failed->n; i++) {
-		f = &failed->items[i];
-		if (f->op != event->op)
+		struct failed_call *here = &failed->items[i];
+
+		if (here->op != event->op)
 			continue;
-		f->is_retried |= !is_failed && bytes >= f->bytes;
-		if (!is_failed || f->code != call->ret)
-			continue;
-		f->count++;
-		f->is_retried = false;
-		return;
+		here->is_retried |= !is_failed && here->count && bytes >= here->bytes;
+		if (here->code == call->ret)
+			f = here;
 	}
-	if (!is_failed || failed->n == ARRAY_SIZE(failed->items))
+	if (!is_failed)
 		return;
-	failed->items[failed->n++] = (struct failed_call){
-		.op = event->op,
-		.call = { .start_ns = call->start_ns, .duration_ns = call->duration_ns, .tid = call->tid },
-		.count = 1,
-		.bytes = bytes,
-		.code = call->ret,
-	};
+	if (!f && failed->n < ARRAY_SIZE(failed->items)) {
+		f = &failed->items[failed->n++];
+		*f = (struct failed_call){ .op = event->op, .code = call->ret };
+	}
+	if (!f)
+		return;
+	if (!f->count)
+		failed_call_begin(f, call, bytes);
+	f->count++;
+	f->is_retried = false;
 }
 
 const struct failed_call *failed_calls_first(const struct failed_calls *failed, failed_func is_one)
@@ -50,8 +61,29 @@ const struct failed_call *failed_calls_first(const struct failed_calls *failed, 
 	for (size_t i = 0; i < failed->n; i++) {
 		const struct failed_call *f = &failed->items[i];
 
-		if (is_one(f->op, f->code) && (!first || f->call.start_ns < first->call.start_ns))
+		if (f->count && is_one(f->op, f->code) && (!first || f->call.start_ns < first->call.start_ns))
 			first = f;
 	}
 	return first;
+}
+
+const struct failed_call *failed_calls_ever(const struct failed_calls *failed, failed_func is_one)
+{
+	const struct failed_call *first = NULL;
+
+	for (size_t i = 0; i < failed->n; i++) {
+		const struct failed_call *f = &failed->items[i];
+
+		if (is_one(f->op, f->code) && (!first || f->ever.start_ns < first->ever.start_ns))
+			first = f;
+	}
+	return first;
+}
+
+void failed_calls_pass(struct failed_calls *failed)
+{
+	for (size_t i = 0; i < failed->n; i++) {
+		failed->items[i].count = 0;
+		failed->items[i].is_retried = false;
+	}
 }

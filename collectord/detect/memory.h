@@ -48,7 +48,7 @@ struct process_memory {
 	uint32_t done;	     /* detectors with .is_once that have spoken: 1 << number */
 	op_memories ops;
 	ARRAY(struct track *) tracks;
-	struct failed_calls failed; /* since the last tick */
+	struct failed_calls failed;
 	bool has_kept;		    /* a call of it was recorded: its figures come with a tick */
 	struct examples examples[DETECTOR_COUNT];
 	struct sites *sites; /* DETECTOR_COUNT; NULL: no call had a stack */

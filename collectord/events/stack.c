@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/layer.h"
+#include "events/text_pool.h"
 
 struct stack *stack_new(uint32_t uid)
 {
@@ -29,15 +30,6 @@ struct stack *stack_ref(struct stack *stack)
 {
 	stack->n_references++;
 	return stack;
-}
-
-struct stack *stack_unref(struct stack *stack)
-{
-	if (stack && --stack->n_references == 0) {
-		free(stack->frames);
-		free(stack);
-	}
-	return NULL;
 }
 
 /* The texts of a frame, in one order for all who walk them. */
@@ -97,16 +89,60 @@ struct stack_frame *stack_frames_copy(const struct stack_frame *frames, size_t n
 	return copy;
 }
 
+/* ---- frames whose texts are of the pool ---- */
+
+static void frames_free(struct stack_frame *frames, size_t n_frames)
+{
+	for (size_t i = 0; i < n_frames; i++)
+		for (size_t k = 0; k < FRAME_TEXTS; k++)
+			text_pool_unref(*frame_text(&frames[i], k));
+	free(frames);
+}
+
+/* Return: NULL without memory */
+static struct stack_frame *frames_pool(const struct stack_frame *frames, size_t n_frames)
+{
+	struct stack_frame *copy = malloc(n_frames * sizeof(*copy));
+
+	for (size_t i = 0; copy && i < n_frames; i++) {
+		bool is_whole = true;
+
+		copy[i] = frames[i];
+		for (size_t k = 0; k < FRAME_TEXTS; k++) {
+			const char **to = frame_text(&copy[i], k);
+
+			*to = is_text_before(frames, i, k) ? text_pool_ref(*frame_text(&copy[i - 1], k))
+							   : text_pool_take(*to);
+			is_whole &= *to != NULL;
+		}
+		if (!is_whole) {
+			frames_free(copy, i + 1);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
+struct stack *stack_unref(struct stack *stack)
+{
+	if (stack && --stack->n_references == 0) {
+		frames_free(stack->frames, stack->n_frames);
+		free(stack);
+	}
+	return NULL;
+}
+
 int stack_name(struct stack *stack, const struct stack_frame *frames, size_t n_frames, bool is_complete,
 	       const char *why)
 {
 	stack->is_ready = true;
-	stack->frames = n_frames ? stack_frames_copy(frames, n_frames, &stack->n_bytes) : NULL;
+	stack->frames = n_frames ? frames_pool(frames, n_frames) : NULL;
 	if (n_frames && !stack->frames) {
 		stack->why = "memory was short when its frames were named";
 		return -ENOMEM;
 	}
 	stack->n_frames = n_frames;
+	stack->n_bytes = frames_bytes(frames, n_frames, /* is_once= */ true);
 	stack->is_complete = is_complete;
 	stack->why = why;
 	return 0;

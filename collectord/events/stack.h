@@ -34,9 +34,9 @@ struct stack {
 	bool is_ready;	  /* the rest is valid, and does not change any more */
 	bool is_complete; /* up to the start of the thread, Python frames included */
 	const char *why;  /* one sentence why it is not complete; "" if it is. Static */
-	size_t n_bytes;	  /* of frames and texts */
+	size_t n_bytes;	  /* of frames and texts, as if it shared none with other stacks */
 	size_t n_frames;
-	struct stack_frame *frames; /* owned, in one piece with their texts */
+	struct stack_frame *frames; /* owned; their texts are shared with other stacks (text_pool.h) */
 };
 
 /** stack_new() - create one with a reference, not ready. Return: NULL without memory */
@@ -50,7 +50,7 @@ struct stack *stack_unref(struct stack *stack);
  */
 int stack_name(struct stack *stack, const struct stack_frame *frames, size_t n_frames, bool is_complete,
 	       const char *why);
-/** stack_bytes() - memory of its frames and texts */
+/** stack_bytes() - memory of its frames and texts, at most */
 size_t stack_bytes(const struct stack *stack);
 /** stack_message_bytes() - about what a message with it takes: each frame has its own texts there */
 size_t stack_message_bytes(const struct stack *stack);

@@ -130,7 +130,8 @@ bool copy_unwind(struct stack_record *record, const struct process_maps *maps, s
 {
 	struct unwind_registers registers = { .ip = record->ip,
 					      .sp = record->sp,
-					      .frame_pointer = record->frame_pointer };
+					      .frame_pointer = record->frame_pointer,
+					      .is_exact = record->is_exact };
 	struct copy_memory m = { .record = record, .probes = process_maps_probes(maps) };
 	uint32_t n = 1, end = STACK_END_NONE;
 

@@ -24,6 +24,8 @@
 
 #define LOOKS_AHEAD 32	      /* stacks that come in one turn of the loop: more of them point to the same code */
 #define TRIM_BYTES (4u << 20) /* of records that were on their way: their memory is given back to the system */
+/* Names of a large library need 12 bytes for each of its functions. Those that were found are kept (names.c, codes.c). */
+#define NAMER_IDLE_NS (30 * NSEC_PER_SEC) /* reading the functions again takes 0.1 s */
 #define LOOK_MS 100	      /* how often stacks that wait too long are looked for */
 #define SECOND_LOOKS 10
 #define DONE_BYTES_MAX (8u << 20) /* of the names of stacks that are told at once */
@@ -224,6 +226,8 @@ static void look_fired(uv_timer_t *timer)
 		codes_second(s->codes, now_ns);
 		loop_times_forget(s->times, now_ns);
 		memory_give_back(s);
+		for (size_t i = 0; i < STACK_READERS_COUNT; i++)
+			child_renew(s->readers.namer[i], NAMER_IDLE_NS);
 	}
 }
 

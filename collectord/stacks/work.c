@@ -73,11 +73,12 @@ void work_free(struct work *work)
 
 /* ---- going on ---- */
 
-/* Frames that a signal interrupted have the address of an instruction, not of the one behind a call. */
+/* Frames that a signal or a page fault interrupted have the address of an instruction, not of the one behind a call. */
 static void interrupted_note(struct work *work)
 {
 	const struct stack_record *r = work->record;
 
+	work->is_interrupted[STACK_NATIVE_FIRST] = r->is_exact;
 	for (size_t i = 1; i + 1 < r->n_native; i++) {
 		uint32_t rule = copy_rule(work->maps, r->native[i].ip - !work->is_interrupted[i]);
 

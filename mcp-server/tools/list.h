@@ -11,6 +11,7 @@
 TOOL(explain)
 TOOL(explain_call)
 TOOL(blame)
+TOOL(compare)
 TOOL(get_trace_stats)
 TOOL(get_causal_chains)
 TOOL(run_sql)

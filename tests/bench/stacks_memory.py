@@ -26,10 +26,16 @@ MIB = 1 << 20
 
 
 def proportional_bytes(pid):
-    """Memory of a process; of what it shares, its share."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-        return next((int(line.split()[1]) << 10 for line in file if line.startswith("Pss:")), 0)
-    return 0
+    """Memory of a process; of what it shares, its share. The kernel's maps that it has mapped are counted as those."""
+    n = 0
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps", encoding="utf-8", errors="replace") as file:
+        is_map = False
+        for words in map(str.split, file):
+            if not words[0].endswith(":"):
+                is_map = words[-1] == "anon_inode:bpf-map"
+            elif words[0] == "Pss:" and not is_map:
+                n += int(words[1]) << 10
+    return n
 
 
 def children_of(pid):

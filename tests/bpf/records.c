@@ -148,6 +148,29 @@ static void check_contents(struct rig *rig, struct ring_buffer *ring, struct dra
 	CHECK_INT_EQ("nested, the last one to return", d->last.depth, 0);
 }
 
+static double removed_ns(struct rig *rig, struct ring_buffer *ring, struct drained *d, struct process_wish wish)
+{
+	struct rig_figures before, after;
+
+	rig_target(rig, 0, wish);
+	(void)subject_runtime(NULL, NULL);
+	before = rig_figures(rig, getpid(), RIG_RUNTIME);
+	for (int i = 0; i < TIMES; i++) {
+		(void)subject_runtime(NULL, NULL);
+		drain(ring, d);
+	}
+	after = rig_figures(rig, getpid(), RIG_RUNTIME);
+	return (double)(after.raw_ns - before.raw_ns - (after.total_ns - before.total_ns)) / TIMES;
+}
+
+/* A record of a call inside another one is made within the duration of that: it is subtracted like the inner probes. */
+static void check_nested_cost(struct rig *rig, struct ring_buffer *ring, struct drained *d)
+{
+	double plain_ns = removed_ns(rig, ring, d, RIG_NO_CALL), recorded_ns = removed_ns(rig, ring, d, RIG_EVERY_CALL);
+
+	CHECK("nested: the record is subtracted from the outer call", recorded_ns > plain_ns + 1);
+}
+
 /* Two operations in turn, of which every second call would be the same one. Each is sampled: not once in 2^100 runs. */
 static void check_turns(struct rig *rig, struct ring_buffer *ring, struct drained *d)
 {
@@ -236,6 +259,7 @@ int main(int argc, char **argv)
 	check_turns(&rig, ring, &d);
 	check_thinned(&rig, ring, &d);
 	check_contents(&rig, ring, &d);
+	check_nested_cost(&rig, ring, &d);
 	CHECK_INT_EQ("nothing lost", rig_loss(&rig, LOSS_RING_FULL), 0);
 	ring_buffer__free(ring);
 	rig_close(&rig);

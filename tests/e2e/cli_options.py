@@ -46,6 +46,8 @@ BAD_TOGETHER = [
     ["stacks", "--format", "pprof", "--before-from", "2026-01-30", "--before-to", "2026-01-31"],
     ["stacks", "--format", "svg", "--before-from", "2026-01-31", "--before-to", "2026-01-30"],
     ["stacks", "--format", "svg", "--before-db", "x.db", "--limit", "3"], ["stacks", "--measure", "blame"], ["stacks", "--since", "0"],
+    ["compare"], ["compare", "5m"], ["compare", "10m", "5m"], ["compare", "5m..10m", "2m"], ["compare", "10m..soon", "5m"], ["compare", "pid:0", "pid:1"],
+    ["compare", "a.db", "5m"], ["compare", "a.db", "b.db", "--db", "c.db"], ["compare", "10m..5m", "5m", "1m"], ["compare", "10m..5m", "5m", "--fail-over", "lots"],
 ]
 # What Ingero's users know and this version lacks: refused by name, with a way out behind the semicolon.
 ABSENT = [
@@ -75,6 +77,7 @@ MEANT = [
     (["account"], "unknown command 'account'; 'ingero blame' shows where the time of each thread went"),
     (["help", "account"], "there is no command 'account' to help with; 'ingero blame' shows where the time of each thread went"),
     (["lock.db"], "unknown command 'lock.db'; a command reads files: ingero explain --db FILE"),
+    (["diff"], "unknown command 'diff'; 'ingero compare A B' shows what got slower"),
     (["report"], "unknown command 'report'; 'ingero explain' reports what went wrong"),
     (["sql"], "unknown command 'sql'; SQL goes to query: ingero query 'SELECT ...'"),
 ]

@@ -28,6 +28,8 @@ CASES = [
     ("ingero help ex", {"explain", "export"}, {"trace"}),
     ("ingero config ", {"check", "show"}, {"--help"}),
     ("ingero config check /etc/host", {"/etc/hostname", "/etc/hosts"}, {"show"}),
+    ("ingero compare /etc/host", {"/etc/hostname", "/etc/hosts"}, {"--json"}),
+    ("ingero compare --p", {"--per"}, {"--json"}),
     ("ingero demo co", {"cold-start"}, {"--speed"}),
     ("ingero completion ", {"bash", "fish", "zsh"}, {"--help"}),
     ("ingero trace --user roo", {"root"}, {"slow"}),

@@ -25,6 +25,7 @@ BARE = {
     "trace": (MISSING, r"start the service|sudo"),
     "explain": (MISSING, r"sudo ingero trace|ingero trace"),
     "blame": (MISSING, r"ingero trace"),
+    "compare": (MISUSE, r"10m\.\.5m 5m"),
     "stacks": (MISSING, r"ingero trace"),
     "query": (MISSING, r"ingero trace"),
     "export": (MISUSE, r"-o FILE"),
@@ -38,7 +39,7 @@ BARE = {
     "help": (OK, "usage"),
 }
 # Further words that a command needs before anything else can be wrong with it.
-NEEDS = {"export": ["-o", "out.db"], "query": ["SELECT 1"]}
+NEEDS = {"export": ["-o", "out.db"], "compare": ["10m..5m", "5m"], "query": ["SELECT 1"]}
 # A word that is none of those a command takes.
 WORDS = {
     "blame": (MISUSE, "'frobnicate'"), "explain": (MISUSE, "'frobnicate'"), "query": (MISUSE, "'frobnicate'"), "demo": (MISUSE, "'frobnicate'.*cpu-contention"),

@@ -25,6 +25,7 @@ TOOLS = {
     "explain": {},
     "explain_call": None,  # from the findings
     "blame": {},
+    "compare": {"a": "pid:4204711", "b": "pid:4204711"},
     "get_trace_stats": {},
     "get_causal_chains": {},
     "run_sql": {"query": "SELECT pid, count(*) AS n FROM events GROUP BY 1"},

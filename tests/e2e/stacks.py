@@ -200,11 +200,12 @@ def case_python(check, programs, version):
 
 
 def case_walkers(check, programs, _):
-    """However Python's frames are read, they are the same."""
+    """Frames of Python are read at the call, whichever of the two words asks for it; a walk beside the running program is refused, with the reason."""
     told = ingero.help_of(programs.path("ingero-cli"), "trace") or ""
-    for walker in ("auto", "ebpf", "userspace"):
-        if not check(f"--py-walker {walker} is there", walker in told):
-            continue
+    check("the help has the words that are accepted, and no other", re.search(r"--py-walker auto\|ebpf\s", told))
+    done = subprocess.run([programs.path("ingero-cli"), "trace", "--py-walker", "userspace"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    check("--py-walker userspace is refused, with the reason", done.returncode == 2 and "frames of a later moment" in done.stderr, done)
+    for walker in ("auto", "ebpf"):
         for name, python in interpreters(None):
             with Run(programs, check, f"{name}, --py-walker {walker}") as run:
                 run.judge(run.under(run.python(python, "plain", "recursion", "tasks", "from_c", "compiled"), "--stack=all", "--py-walker", walker))

@@ -4,6 +4,7 @@
 stacks_waits.py BUILD CASE: where a thread waits between its calls: the account and findings name the line.
 
 python: with each installed CPython 3.9 to 3.13, the line of each of several waits (tests/workloads/waiting.py); native: of a mutex in a C program;
+fault: at any instruction of one, in a page fault;
 findings: of waits for the interpreter, in what was kept and in words. Needs root (or it is skipped).
 """
 import os
@@ -19,7 +20,8 @@ import kept  # noqa: E402
 
 WORKLOADS = HERE.parent / "workloads"
 # Class of blame and resource of each wait; None: any.
-WAITS = {"pipe": ("other", "pipe"), "lock": ("lock", "futex"), "sleep": ("sleep", None), "disk": ("block_io", "written"), "gil": ("lock", "gil")}
+WAITS = {"pipe": ("other", "pipe"), "lock": ("lock", "futex"), "sleep": ("sleep", None), "disk": ("block_io", "written"),
+         "fault": ("memory", None), "gil": ("lock", "gil")}
 QUIET = {"INGERO_STANDIN_QUIET": "1"}
 
 
@@ -76,6 +78,17 @@ def case_native(check, home):
     line = lines_of(WORKLOADS / "waiting.c")["mutex"]
     most = max((part for part in parts_of(trace) if part["class"] == "lock"), key=lambda part: part["ns"], default={})
     check.same("mutex", place(most.get("from")), ("waiting.c", "wait_for_turn", line))
+
+
+def case_fault(check, home):
+    """In a page fault the thread is at any instruction: of the C library, whose caller is told, or at the first one of a function, or where the frame has just changed."""
+    for name, function in (("library", "touch_by_library"), ("first", "touch_first"), ("pushed", "touch_pushed")):
+        trace = traced(home, [home.programs.path("waiting"), "--for", name])
+        if trace.status == 77:
+            kept.skip("programs cannot bring memory here")
+        most = max((part for part in parts_of(trace) if part["class"] == "memory"), key=lambda part: part["ns"], default={})
+        told = place(most.get("from"))
+        check.same(name, told, ("waiting.c", function, lines_of(WORKLOADS / "waiting.c")[name]))
 
 
 def case_findings(check, home):

@@ -126,6 +126,24 @@ static void events_stacks_fill(union question_request *q, const struct subject *
 	q->events.stacks = true;
 }
 
+static void compare_all_fill(union question_request *q, const struct subject *subject)
+{
+	(void)subject;
+	q->compare.per = (char *)(uintptr_t) "call";
+}
+
+static void compare_fill(union question_request *q, const struct subject *subject)
+{
+	static Ingero__V1__CompareSide sides[2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
+		ingero__v1__compare_side__init(&sides[i]);
+		pids_set(&sides[i].pids, &sides[i].n_pids, subject);
+	}
+	q->compare.a = &sides[0];
+	q->compare.b = &sides[1];
+}
+
 static void stacks_fill(union question_request *q, const struct subject *subject)
 {
 	pids_set(&q->stacks.pids, &q->stacks.n_pids, subject);
@@ -236,6 +254,8 @@ const struct question questions[] = {
 	{ .method = BLAME, .name = "of all", .shows = SHOWS_SCOPE },
 	{ .method = BLAME, .name = "of one", .fill = blame_fill, .shows = SHOWS_SUBJECT },
 	{ .method = BLAME, .name = "of an operation", .fill = blame_op_fill, .shows = SHOWS_SUBJECT },
+	{ .method = COMPARE, .name = "of all", .fill = compare_all_fill, .shows = SHOWS_SCOPE },
+	{ .method = COMPARE, .name = "of one", .fill = compare_fill, .shows = SHOWS_SUBJECT, .is_refused = true },
 	{ .method = EVENTS, .name = "of all", .fill = events_all_fill, .shows = SHOWS_SCOPE },
 	{ .method = EVENTS, .name = "of one", .fill = events_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EVENTS, .name = "of an operation", .fill = events_op_fill, .shows = SHOWS_SUBJECT },
@@ -326,6 +346,9 @@ static const char *const known_fields[] = {
 	BLAME " pids",
 	BLAME " op",
 	BLAME " accounts_max",
+	COMPARE " a",
+	COMPARE " b",
+	COMPARE " per",
 	EVENTS " span",
 	EVENTS " pids",
 	EVENTS " op",
@@ -361,6 +384,18 @@ static const char *const known_fields[] = {
 	EXPLAIN " span.to_unix_ns",
 	BLAME " span.from_unix_ns",
 	BLAME " span.to_unix_ns",
+	COMPARE " a.span",
+	COMPARE " a.span.from_unix_ns",
+	COMPARE " a.span.to_unix_ns",
+	COMPARE " a.pids",
+	COMPARE " a.run",
+	COMPARE " a.runs_back",
+	COMPARE " b.span",
+	COMPARE " b.span.from_unix_ns",
+	COMPARE " b.span.to_unix_ns",
+	COMPARE " b.pids",
+	COMPARE " b.run",
+	COMPARE " b.runs_back",
 	EVENTS " span.from_unix_ns",
 	EVENTS " span.to_unix_ns",
 	STACKS " span.from_unix_ns",

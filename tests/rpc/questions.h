@@ -19,6 +19,7 @@
 #define EXPLAIN "ingero.v1.Query.Explain"
 #define BLAME "ingero.v1.Query.Blame"
 #define EVENTS "ingero.v1.Query.Events"
+#define COMPARE "ingero.v1.Query.Compare"
 #define STACKS "ingero.v1.Query.Stacks"
 #define SQL "ingero.v1.Query.Sql"
 #define EXPORT "ingero.v1.Query.ExportRows"
@@ -40,6 +41,7 @@ union question_request {
 	Ingero__V1__ExplainRequest explain;
 	Ingero__V1__BlameRequest blame;
 	Ingero__V1__EventsRequest events;
+	Ingero__V1__CompareRequest compare;
 	Ingero__V1__StacksRequest stacks;
 	Ingero__V1__SqlRequest sql;
 	Ingero__V1__ExportRequest export;

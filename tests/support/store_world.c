@@ -413,8 +413,13 @@ static void figures_book(struct reading *reading)
 	static const int64_t levels[] = { 10, 60, 3600 };
 	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
 
-	/* Parts (level 1) belong to 10 s that are not over: they count as level 10. */
-	(void)sqlite3_prepare_v2(reading->db, "SELECT max(level, 10), crc, data FROM figures", -1, &s, NULL);
+	/* Parts (level 1) of 10 s that are not over count as level 10; others are in the row of their 10 s, too. */
+	(void)sqlite3_prepare_v2(
+		reading->db,
+		"SELECT max(level, 10), crc, data FROM figures f WHERE level > 1 OR NOT EXISTS (SELECT 1 FROM"
+		" figures c WHERE c.level = 10 AND c.uid = f.uid AND c.boot = f.boot AND c.t0 <= f.t0 AND"
+		" c.t1 >= f.t1)",
+		-1, &s, NULL);
 	while (s && sqlite3_step(s) == SQLITE_ROW) {
 		struct figures_blob blob = { 0 };
 

@@ -4,11 +4,14 @@
 
     waiting.py --libraries DIR [--seconds N]
 
-Each is waited for --seconds: a pipe, a lock of threading, a sleep, the end of a write to the disk; and, since it is waited for everywhere from then on,
-the interpreter. Last, once, a lock that nobody gives back for 3 s. Runs on CPython 3.9 and later without packages.
+Each is waited for --seconds: a pipe, a lock of threading, a sleep, the end of a write to the disk, memory that another thread brings (userfaultfd(2));
+and, since it is waited for everywhere from then on, the interpreter. Last, once, a lock that nobody gives back for 3 s. Runs on CPython 3.9 and later without packages.
 """
 import argparse
+import ctypes
+import fcntl
 import os
+import struct
 import sys
 import tempfile
 import threading
@@ -24,6 +27,8 @@ BYTES = 4 << 20
 HELD_S = 0.01
 GIVES_S = 0.0002  # long enough for another thread to take the interpreter, too short for a wait of its own
 HANGS_S = 3
+PAGE_BYTES = 4096
+SYSCALL_USERFAULTFD = {"x86_64": 323, "aarch64": 282}[os.uname().machine]
 GIL_TIMES = 20  # more often than it is waited for at the end of each call
 
 
@@ -81,6 +86,32 @@ class Waits:
         os.pwrite(self.file.fileno(), self.data, 0)
         os.fsync(self.file.fileno())  # waits: disk
 
+    def begin_fault(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        self.memset, self.madvise = libc.memset, libc.madvise
+        self.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+        self.page = libc.mmap(None, PAGE_BYTES, 3, 0x22, -1, 0)  # private, of no file, may be written
+        faults = libc.syscall(SYSCALL_USERFAULTFD, os.O_CLOEXEC)
+        self.has_fault = faults >= 0
+        if not self.has_fault:
+            return
+        fcntl.ioctl(faults, 0xc018aa3f, bytearray(struct.pack("3Q", 0xaa, 0, 0)))  # UFFDIO_API
+        fcntl.ioctl(faults, 0xc020aa00, bytearray(struct.pack("4Q", self.page, PAGE_BYTES, 1, 0)))  # UFFDIO_REGISTER, of missing pages
+
+        def bring():
+            while os.read(faults, 32):
+                time.sleep(WAIT_S)
+                fcntl.ioctl(faults, 0xc020aa04, bytearray(struct.pack("4Q", self.page, PAGE_BYTES, 0, 0)))  # UFFDIO_ZEROPAGE
+        threading.Thread(target=bring, daemon=True).start()
+
+    def fault(self):
+        if not self.has_fault:
+            return
+        self.madvise(self.page, PAGE_BYTES, 4)  # MADV_DONTNEED: it is missing again
+        self.memset(self.page, 1, 1)  # waits: fault
+
     def begin_gil(self):
         def hold():
             while True:
@@ -105,7 +136,7 @@ def main():
     waits = Waits()
     waits.begin_pipe()
     model = cudaload.Model(cudaload.Cuda(os.path.join(options.libraries, "libcudart.so.12")))
-    for name in ("pipe", "lock", "sleep", "disk", "gil"):
+    for name in ("pipe", "lock", "sleep", "disk", "fault", "gil"):
         if name != "pipe":
             getattr(waits, "begin_" + name)()
         wait, end = getattr(waits, name), time.monotonic() + options.seconds

@@ -302,8 +302,8 @@ static void aggregates_column(const struct table_cursor *c, int column, sqlite3_
 
 const struct table table_event_aggregates = {
 	.name = "event_aggregates",
-	.what = "the same figures for each interval between two readings, about 10 s long in the last hour, a minute "
-		"for days, an hour before that; every call is in exactly one row",
+	.what = "the same figures for each interval between two readings, about a second long in the last two minutes, "
+		"10 s in the last hour, a minute for days, an hour before that; every call is in exactly one row",
 	.columns = aggregates_columns,
 	.n_columns = ARRAY_SIZE(aggregates_columns),
 	.rows = 1e5,

@@ -3,10 +3,11 @@
  * Figures by time: 10 s, a minute, an hour, for each owner.
  *
  * New figures are a part, about a second long, of a bucket of 10 s. A part is written when it arrives, so that no
- * commit writes earlier parts again, and is added to its bucket here. When the 10 s are over, the row of the bucket
- * replaces the rows of its parts, and the bucket is added to its minute, later the minute to its hour. Coarser rows are
- * stored beside the finer rows, so a window is answered from the finest rows that still exist. A bucket that grows too
- * large is written early; another bucket with the same number continues it.
+ * commit writes earlier parts again, and is added to its bucket here. When the 10 s are over, the row of the bucket is
+ * written, and the bucket is added to its minute, later the minute to its hour. Coarser rows are stored beside the
+ * finer rows, so a window is answered from the finest rows that still exist. Parts stay for BUCKET_PARTS_NS, for
+ * comparisons of short runs; where a bucket is large, its row replaces them. A bucket that grows too large is written
+ * early; another bucket with the same number continues it.
  */
 #pragma once
 
@@ -16,7 +17,9 @@
 #include "archive/write/batch.h"
 
 #define BUCKET_LEVELS 4
-#define BUCKET_PARTS 0 /* the level of parts */
+#define BUCKET_PARTS 0			     /* the level of parts */
+#define BUCKET_PARTS_NS (120 * NSEC_PER_SEC) /* maximum age of parts of 10 s */
+#define BUCKET_PARTS_BYTES (64u * 1024)	     /* of a bucket with more the parts are deleted at once */
 #define BUCKET_ROWS_MAX                                                                                                \
 	32768 /* maximum rows of all kinds in one bucket; guess: 20 MiB of memory for short-lived processes */
 extern const uint32_t bucket_level_s[BUCKET_LEVELS];

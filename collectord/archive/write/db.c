@@ -32,7 +32,7 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[DB_PUT_FIGURES] = "INSERT OR REPLACE INTO figures(id, level, uid, boot, t0, t1, n, crc, data)"
 			   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-	[DB_DELETE_PARTS] = "DELETE FROM figures WHERE level = ?1 AND uid = ?2 AND boot = ?3 AND t0 >= ?4 AND t0 < ?5",
+	[DB_DELETE_PARTS] = "DELETE FROM figures WHERE level = ?1 AND uid = ?2 AND boot = ?3 AND t0 < ?4",
 	[DB_PUT_FINDING] =
 		"INSERT OR REPLACE INTO finding(id, uid, boot, process, kind, severity, start_ns, end_ns, crc,"
 		" data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",

@@ -9,7 +9,6 @@
 
 #include "archive/write/writer.h"
 
-#define PARTS_NS (60 * NSEC_PER_SEC)		  /* maximum age of parts of 10 s */
 #define FINE_NS (3600 * NSEC_PER_SEC)		  /* maximum age of 10-s figures */
 #define MINUTES_NS (7 * 24 * 3600 * NSEC_PER_SEC) /* maximum age of figures by the minute, and of snapshots */
 
@@ -136,7 +135,7 @@ static int old_figures(struct writer *writer, int64_t boot)
 	while (r == 0 && (r = sql_step(s)) > 0)
 		r = ARRAY_PUSH(&uids, (uint32_t)sqlite3_column_int64(s, 0));
 	for (size_t i = 0; r == 0 && i < uids.n; i++) {
-		r = drop_finer(writer, 0, uids.items[i], boot, PARTS_NS);
+		r = drop_finer(writer, 0, uids.items[i], boot, BUCKET_PARTS_NS);
 		r = r ? r : drop_finer(writer, 1, uids.items[i], boot, FINE_NS);
 		r = r ? r : drop_finer(writer, 2, uids.items[i], boot, MINUTES_NS);
 	}

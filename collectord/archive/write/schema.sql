@@ -148,8 +148,8 @@ CREATE TABLE damaged (
 
 -- Figures of all processes and operations of one owner between two readings. level: nominal length of
 -- the interval, seconds (1, 10, 60, 3600). t0, t1: times of the two readings, those nearest to wall-clock
--- multiples of level. Rows of level 1 are the parts of a 10 s interval that is not over: one for each
--- commit, until the row of the whole 10 s replaces them.
+-- multiples of level. Rows of level 1 are the parts of a 10 s interval: one for each commit of the last
+-- two minutes.
 CREATE TABLE figures (
 	id INTEGER PRIMARY KEY,
 	level INTEGER NOT NULL,

@@ -219,11 +219,14 @@ static int put_tails(struct writer *writer)
 	return r;
 }
 
+/* Deletes old parts, of which this row or an earlier one of its kind is the sum. */
 static int parts_delete(struct writer *writer, int64_t boot, const struct bucket_row *row)
 {
 	sqlite3_stmt *s = db_statement(&writer->db, DB_DELETE_PARTS);
+	uint64_t keep_ns = row->data.n > BUCKET_PARTS_BYTES ? 0 : BUCKET_PARTS_NS;
+	uint64_t from_ns = row->t1_ns > keep_ns ? row->t1_ns - keep_ns : 0;
 
-	SQL_INTS(s, 1, bucket_level_s[BUCKET_PARTS], row->uid, boot, (int64_t)row->t0_ns, (int64_t)row->t1_ns);
+	SQL_INTS(s, 1, bucket_level_s[BUCKET_PARTS], row->uid, boot, (int64_t)from_ns);
 	return sql_run(s);
 }
 

@@ -56,7 +56,7 @@ int main(void)
 		{ "account", "blame" }, { "accounts", "blame" }, { "waits", "query" },	    { "sql", "query" },
 		{ "calls", "query" },	{ "events", "query" },	 { "top", "trace" },	    { "watch", "trace" },
 		{ "record", "trace" },	{ "report", "explain" }, { "findings", "explain" }, { "diagnose", "explain" },
-		{ "doctor", "check" },
+		{ "doctor", "check" },	{ "diff", "compare" },
 	};
 	CLEANUP(buf_done) struct buf manual = BUF_INIT;
 

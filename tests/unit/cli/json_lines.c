@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "libingero/check/check.h"
+#include "libingero/answers/compare/json.h"
 #include "libingero/answers/explain/json.h"
 #include "cli/help_json.h"
 #include "libingero/answers/stack/report.h"
@@ -37,6 +38,9 @@ static void value_fill(const ProtobufCFieldDescriptor *field, void *at)
 		break;
 	case PROTOBUF_C_TYPE_UINT32:
 		*(uint32_t *)at = UINT32_MAX;
+		break;
+	case PROTOBUF_C_TYPE_SINT64:
+		*(int64_t *)at = INT64_MIN;
 		break;
 	case PROTOBUF_C_TYPE_INT32:
 		*(int32_t *)at = INT32_MIN;
@@ -158,6 +162,8 @@ int main(void)
 	    explain_json_append(
 		    &out, (const Ingero__V1__ExplainReply *)message_fill(&ingero__v1__explain_reply__descriptor)) < 0 ||
 	    pb_json_line(&out, "blame", message_fill(&ingero__v1__blame_reply__descriptor), NULL) < 0 ||
+	    compare_json_line((const Ingero__V1__CompareReply *)message_fill(&ingero__v1__compare_reply__descriptor),
+			      &out) < 0 ||
 	    stacks_print(&out) < 0 || help_json_append(&out) < 0)
 		return 1;
 	return fwrite(out.data, 1, out.n, stdout) == out.n ? 0 : 1;

@@ -62,6 +62,31 @@ static void figures_by_time(void)
 	store_world_done(&world);
 }
 
+/* Seconds stay for two minutes, so that short runs can be compared; each is in its 10 s, too. */
+static void seconds(void)
+{
+	struct store_world world;
+	struct store_books books;
+	struct store *store;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	for (int i = 0; i < 200; i++) {
+		store_world_calls(&world, store, 7);
+		tick_after(&world, store, NSEC_PER_SEC);
+	}
+	store_close(store);
+	store_books_read(world.path, world.n_calls, &books);
+	CHECK_INT_EQ("seconds count no call twice", books.n_counted[0], world.n_calls);
+	CHECK_INT_IN("seconds of about two minutes",
+		     store_world_sql(&world, "SELECT count(DISTINCT t0) FROM figures WHERE level = 1"), 110, 132);
+	CHECK_INT_EQ("no older one",
+		     store_world_sql(&world, "SELECT count(*) FROM figures WHERE level = 1 AND t1 <"
+					     " (SELECT max(t1) FROM figures) - 135 * 1000000000"),
+		     0);
+	store_world_done(&world);
+}
+
 /* The noisy one pays. */
 static void size_limit(void)
 {
@@ -544,6 +569,7 @@ int main(void)
 {
 	fault_vfs_install();
 	figures_by_time();
+	seconds();
 	size_limit();
 	size_limit_of_figures();
 	age_limit();

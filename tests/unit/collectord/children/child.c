@@ -311,6 +311,49 @@ static void talk_check(void)
 	loop_finish("talk", &loop);
 }
 
+/* A process that has answered gives way to a fresh one when it was idle for long enough; no other one does. */
+static void renew_check(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t idle_ns;
+		bool is_answered, is_asked;
+		enum process_kind process;
+	} rows[] = {
+		{ "renewed", 0, true, false, PROCESS_FRESH },
+		{ "not idle for long enough", FAR_NS, true, false, PROCESS_SAME },
+		{ "nothing was answered", 0, false, false, PROCESS_SAME },
+		{ "a question waits", 0, true, true, PROCESS_SAME },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct told told = { 0 }, next;
+		struct child *child;
+		uv_loop_t loop;
+		uint32_t before;
+
+		CHECK_INT_EQ(rows[i].name, uv_loop_init(&loop), 0);
+		CHECK_INT_EQ(rows[i].name, child_open(&loop, "tester", &child), 0);
+		child_renew(child, 0);
+		CHECK_INT_EQ(rows[i].name, child_pid(child), 0);
+		child_begin(child);
+		if (rows[i].is_answered)
+			(void)ask(&loop, child, "e1", 2, -1, 1, FAR_NS);
+		before = child_pid(child);
+		if (rows[i].is_asked)
+			CHECK_INT_EQ(rows[i].name, child_ask(child, "e2", 2, -1, 1, FAR_NS, on_answer, &told), 0);
+		child_renew(child, rows[i].idle_ns);
+		CHECK(rows[i].name, child_pid(child));
+		CHECK_INT_EQ(rows[i].name, child_pid(child) == before, rows[i].process == PROCESS_SAME);
+		next = ask(&loop, child, "e3", 2, -1, 1, FAR_NS);
+		CHECK_INT_EQ(rows[i].name, next.r, 0);
+		CHECK_STR_EQ(rows[i].name, next.answer, "e3");
+		CHECK_INT_EQ(rows[i].name, told.n, rows[i].is_asked);
+		child_close(child);
+		loop_finish(rows[i].name, &loop);
+	}
+}
+
 static void descriptor_check(void)
 {
 	CLEANUP(closep) int fd = memfd_create("question", MFD_CLOEXEC);
@@ -704,6 +747,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--child") == 0)
 		return child_main(argv[2]);
 	talk_check();
+	renew_check();
 	observe_check();
 	descriptor_check();
 	spare_check();

@@ -420,6 +420,52 @@ static void full_page_check(void)
 	}
 }
 
+/*
+ * The function that makecontext(3) lets a context return to: the byte before it, which is where unwinding looks, ends the
+ * stack. It is known by its code, an entry that begins there, and that nothing but padding is before.
+ */
+static void contexts_check(void)
+{
+	static const uint8_t starts[] = { 0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24 };
+	static const uint8_t marked[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24 };
+	static const uint8_t others[] = { 0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x25 };
+	static const uint8_t nops[] = { 0x66, 0x0f, 0x1f, 0x44, 0, 0 }, nop[] = { 0x90 }, calls[] = { 0xe8, 0, 0, 0, 0 };
+	static const struct {
+		const char *name;
+		const uint8_t *code, *before;
+		uint32_t n_code, n_before, at, begin; /* of the code, and of its entry */
+		const char *want;
+	} rows[] = {
+		{ "context", starts, nops, sizeof(starts), 6, 0x20, 0x20, "0 gap, 10 sp+8, 1a gap, 1f stop, 20 sp+8, 2b gap" },
+		{ "context, marked", marked, nops, sizeof(marked), 6, 0x20, 0x20,
+		  "0 gap, 10 sp+8, 1a gap, 1f stop, 20 sp+8, 2b gap" },
+		{ "context, one byte", starts, nop, sizeof(starts), 1, 0x1b, 0x1b, "0 gap, 10 sp+8, 1a stop, 1b sp+8, 26 gap" },
+		{ "context, none", others, nops, sizeof(others), 6, 0x20, 0x20, "0 gap, 10 sp+8, 1a gap, 20 sp+8, 2b gap" },
+		{ "context, other entry", starts, nops, sizeof(starts), 6, 0x20, 0x21,
+		  "0 gap, 10 sp+8, 1a gap, 21 sp+8, 2c gap" },
+		{ "context, a call before", starts, calls, sizeof(starts), 5, 0x1f, 0x1f,
+		  "0 gap, 10 sp+8, 1a gap, 1f sp+8, 2a gap" },
+		{ "context, a function before", starts, nop, sizeof(starts), 0, 0x1a, 0x1a, "0 gap, 10 sp+8, 25 gap" },
+		{ "context, cut", starts, nops, sizeof(starts) - 1, 6, UNWIND_PAGE - 6, UNWIND_PAGE - 6,
+		  "0 gap, 10 sp+8, 1a gap, ffa sp+8" },
+	};
+	uint32_t cie;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint8_t *page;
+
+		image_start(&image, /* is_debug= */ false);
+		page = image.bytes + IMAGE_CODE;
+		cie = image_cie(&image, NULL, 0, cie_program, sizeof(cie_program));
+		image_fde(&image, cie, CODE, 10, NULL, 0);
+		image_fde(&image, cie, IMAGE_CODE + rows[i].begin, 11, NULL, 0);
+		memcpy(page + rows[i].at, rows[i].code, rows[i].n_code);
+		memcpy(page + rows[i].at - rows[i].n_before, rows[i].before, rows[i].n_before);
+		image_finish(&image, IMAGE_TABLE);
+		image_check(rows[i].name, rows[i].want);
+	}
+}
+
 /* Sides have the index of their own answer, and each form is there once. */
 static void sides_check(void)
 {
@@ -626,6 +672,7 @@ int main(void)
 	heads_of_tables_check();
 	debug_beside_check();
 	full_page_check();
+	contexts_check();
 	sides_check();
 	wide_pages_check();
 	many_pages_check("/proc/self/exe");

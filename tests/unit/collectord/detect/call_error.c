@@ -14,7 +14,7 @@ static const struct {
 	} calls[CALLS];
 	const char *title; /* NULL: no finding */
 	enum finding_severity severity;
-	double failed; /* calls of the first second with the code */
+	double failed; /* calls with the code */
 } cases[] = {
 	{ "no call failed", { { "cudaMalloc", 0, 0, false } }, NULL, 0, 0 },
 	{ "a kernel's access",
@@ -22,13 +22,18 @@ static const struct {
 	  "cudaStreamSynchronize returned 700: a kernel used memory that is not its own",
 	  FINDING_HIGH,
 	  1 },
-	{ "the first one of several, and none of a later second",
+	{ "the first one of several, and those of a later second",
 	  { { "cudaStreamSynchronize", 719, 0, false },
 	    { "cudaLaunchKernel", 719, 0, false },
 	    { "cudaMalloc", 719, 1, false } },
 	  "cudaStreamSynchronize returned 719: a kernel failed",
 	  FINDING_HIGH,
-	  2 },
+	  3 },
+	{ "another code later",
+	  { { "cudaStreamSynchronize", 719, 0, false }, { "cudaStreamSynchronize", 700, 1, false } },
+	  "cudaStreamSynchronize returned 719: a kernel failed",
+	  FINDING_HIGH,
+	  1 },
 	{ "of the driver",
 	  { { "cuStreamSynchronize", 710, 0, false } },
 	  "cuStreamSynchronize returned 710: an assertion failed in a kernel",
@@ -102,7 +107,7 @@ int main(void)
 			CHECK_INT_EQ(cases[i].name, play_evidence(f, "failed_calls"), cases[i].failed);
 			CHECK(cases[i].name, f->n_advice > 0);
 			CHECK_INT_EQ(cases[i].name, p->n_opened, 1);
-			CHECK_INT_EQ(cases[i].name, p->n_closed, 1);
+			CHECK_INT_EQ(cases[i].name, p->n_closed, 0); /* not yet: it may go on */
 		}
 		play_free(p);
 	}
