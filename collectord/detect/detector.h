@@ -103,7 +103,8 @@ struct detector_view {
 	const struct system_sample *system; /* NULL: not known */
 	const struct life_record *oom;	    /* it was killed for want of memory; NULL: it was not */
 	uint16_t measured;
-	bool is_thinned; /* calls were left out in this tick, to keep the budget */
+	bool is_thinned;	/* calls were left out in this tick, to keep the budget */
+	bool is_always_thinned; /* calls of tier 'always' of this process, too */
 };
 
 /** detector_view_is_examined() - whether the process has made calls for long enough to examine the time between them */
@@ -246,6 +247,7 @@ struct detector {
 	uint16_t needs;		/* MEASURED(): without these classes it cannot tell */
 	uint16_t sharpened_by;	/* MEASURED(): each that is missing makes it less sure */
 	bool needs_all_calls;	/* it says nothing while calls are left out to keep the budget */
+	bool needs_tier_always; /* the same while calls of tier 'always' are */
 	bool is_per_op;		/* conditions of several operations stand beside each other */
 	bool is_of_cause; /* conditions differ by the kind of their cause; processes to blame are no part of identity */
 	uint32_t extras_largest; /* 1 << index: of that extra the largest value is kept, not the sum */

@@ -50,20 +50,11 @@ void track_free(struct track *t)
 
 static int track_figures_add(struct op_figures *to, const struct op_figures *from)
 {
-	int r = histogram_merge(&to->durations, &from->durations);
+	int r = op_figures_add(to, from);
 
-	if (r < 0)
-		return r;
-	to->total_ns += from->total_ns;
-	to->raw_ns += from->raw_ns;
-	to->max_ns = MAX(to->max_ns, from->max_ns);
-	to->bytes += from->bytes;
-	for (int i = 0; i < BLAME_COUNT; i++)
-		to->blame_ns[i] += from->blame_ns[i];
-	to->errors += from->errors;
-	to->abandoned += from->abandoned;
-	to->untimed += from->untimed;
-	return 0;
+	if (r == 0)
+		to->max_ns = MAX(to->max_ns, from->max_ns);
+	return r;
 }
 
 struct track_op *track_op(const struct track *t, const struct op *op)

@@ -160,14 +160,38 @@ static void tell_probes(Ingero__V1__Cost *cost, const struct cost_sums *sums)
 	cost->high_ratio = sums->high_ratio;
 }
 
-static void tell_budget(Ingero__V1__Cost *cost, const struct budget *budget)
+/* The caller hears that it is another user's process, and nothing else of it. */
+static void tell_forced(Ingero__V1__Cost *cost, const struct budget *budget, const struct scope *scope)
 {
+	const struct scope all_of_caller = { .identity = scope->identity };
+	struct budget_forcing by;
+
+	if (!budget_forced_by(budget, &by))
+		return;
+	if (scope_sees(&all_of_caller, by.tgid, by.uid, by.is_guarded)) {
+		cost->forced_by_pid_told_case = INGERO__V1__COST__FORCED_BY_PID_TOLD_FORCED_BY_PID;
+		cost->forced_by_pid = by.tgid;
+	} else {
+		cost->forced_by_others_told_case = INGERO__V1__COST__FORCED_BY_OTHERS_TOLD_FORCED_BY_OTHERS;
+		cost->forced_by_others = true;
+	}
+}
+
+static void tell_budget(Ingero__V1__Cost *cost, const struct budget *budget, const struct scope *scope)
+{
+	double kept = budget ? budget_share_kept(budget) : 0;
+
 	if (!budget)
 		return;
+	if (kept > 0) {
+		cost->exact_budget_ratio_told_case = INGERO__V1__COST__EXACT_BUDGET_RATIO_TOLD_EXACT_BUDGET_RATIO;
+		cost->exact_budget_ratio = kept;
+	}
 	cost->budget_ratio_told_case = INGERO__V1__COST__BUDGET_RATIO_TOLD_BUDGET_RATIO;
 	cost->budget_ratio = budget_share(budget);
 	cost->level_told_case = INGERO__V1__COST__LEVEL_TOLD_LEVEL;
 	cost->level = (char *)budget_rung_name(budget_rung(budget));
+	tell_forced(cost, budget, scope);
 }
 
 Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *arena, const struct scope *scope,
@@ -198,7 +222,7 @@ Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *
 				probe_set_bystander_calls(context->capture->probes) -
 					(since ? since->bystander_calls : 0),
 				calibrated.bystander_ns);
-	tell_budget(cost, context->capture->budget);
+	tell_budget(cost, context->capture->budget, scope);
 	cost->kernel_bytes = probe_set_kernel_bytes(context->capture->probes);
 	return cost;
 }
