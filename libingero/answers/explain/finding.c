@@ -445,7 +445,7 @@ static struct explain_command command_text(const char *command_name, const char 
 				 strpbrk(name, " \t'\"\\$&;*?#()<>|`") ? option_quote(name).text : name);
 		p = p[n] ? p + n + 1 : NULL;
 	}
-	if (db && strlen(db) >= sizeof(command.text) / 2)
+	if (db && (strlen(db) >= sizeof(command.text) / 2 || text.n >= sizeof(command.text)))
 		(void)snprintf(command.text, sizeof(command.text), "ingero %s --db FILE%s", command_name,
 			       strchr(db, '\n') ? " --db FILE" : "");
 	else
@@ -522,7 +522,7 @@ static void examples_append(const struct explain_finding *e, const struct text_s
 			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text);
 	}
 	if (n_kept)
-		text_line(out, style, TEXT_DIM, "           %s ID shows one", explain_command(e->db).text);
+		text_sentence(out, style, TEXT_DIM, "           ", "%s ID shows one", explain_command(e->db).text);
 }
 
 void explain_finding_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)

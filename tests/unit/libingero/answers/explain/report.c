@@ -5,6 +5,7 @@
  * never taller than its first finding and a line for each other.
  */
 #include "libingero/answers/explain/report.h"
+#include "libingero/answers/explain/finding.h"
 
 #include <locale.h>
 #include <time.h>
@@ -708,6 +709,25 @@ static unsigned int lines_of(const char *text)
 	return n;
 }
 
+/* A command is whole, or has FILE for names that are too long. */
+static const struct {
+	const char *db, *want;
+} commands[] = {
+	{ NULL, "ingero explain" },
+	{ "x.db", "ingero explain --db x.db" },
+	{ "x y.db\nz.db", "ingero explain --db 'x y.db' --db z.db" },
+	{ "a.db\nb.db\nc.db\nd.db\ne.db\nf.db\ng.db\nh.db\ni.db\nj.db\nk.db\nl.db\nm.db\nn.db\no.db",
+	  "ingero explain --db FILE --db FILE" },
+	{ "/a/name/that/is/longer/than/there/is/room/for/in/a/line/of/a/screen/with/80/columns.db",
+	  "ingero explain --db FILE" },
+};
+
+static void command_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		CHECK_STR_EQ("command", explain_command(commands[i].db).text, commands[i].want);
+}
+
 static void screen_test(void)
 {
 	struct text_style style = { .is_utf8 = true, .columns = 80, .rows = 24 };
@@ -718,6 +738,13 @@ static void screen_test(void)
 	text = report(&usual, &style);
 	CHECK("ids are told apart", strstr(text, "explain\n           8f3a2c0000000001\n"));
 	CHECK("lines for the rest", strstr(text, "\n4 more; 'ingero explain ID' shows one\n"));
+	list.db = "/tmp/stranger-incident.db\n/tmp/stranger-second.db";
+	list.is_list = false;
+	CHECK("of two files: the command is told whole",
+	      strstr(report(&list, &style), "\n4 more; 'ingero explain --db /tmp/stranger-incident.db --db\n"
+					    "/tmp/stranger-second.db ID' shows one\n"));
+	list = usual;
+	text = report(&usual, &style);
 	CHECK("beyond the list", strstr(text, "\nand 4 more, not listed"));
 	CHECK_INT_IN("fits", lines_of(text), 1, 24);
 	list.is_list = true;
@@ -943,6 +970,7 @@ int main(void)
 	tzset();
 	text_test();
 	colour_test();
+	command_test();
 	screen_test();
 	table_test();
 	waits_test();
