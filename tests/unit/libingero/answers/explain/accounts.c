@@ -92,7 +92,7 @@ static void several(void)
 	const char *text;
 
 	of_file.db = "x.db";
-	of_two.db = "/tmp/stranger-incident.db\n/tmp/stranger-second.db";
+	of_two.db = "/srv/training/tomorrow.db\n/srv/training/monday.db";
 	removed.is_forgotten = true;
 	(void)reply_calm(&reply);
 	accounts_make(4);
@@ -107,8 +107,8 @@ static void several(void)
 	CHECK("of a file",
 	      strstr(told(&of_file, &wide), "\nand 3 more accounts; 'ingero blame --db x.db' shows all\n"));
 	CHECK("of two files: the command is told whole",
-	      strstr(told(&of_two, &wide), "\nand 3 more accounts; 'ingero blame --db /tmp/stranger-incident.db --db\n"
-					   "/tmp/stranger-second.db' shows all\n"));
+	      strstr(told(&of_two, &wide), "\nand 3 more accounts; 'ingero blame --db /srv/training/tomorrow.db --db\n"
+					   "/srv/training/monday.db' shows all\n"));
 	CHECK("of a file that is removed", strstr(told(&removed, &wide), "\nand 3 more accounts\n"));
 	accounts_make(4);
 	CHECK("both", strstr(told(&question, &wide), "\nand 4 more accounts; "));

@@ -738,11 +738,11 @@ static void screen_test(void)
 	text = report(&usual, &style);
 	CHECK("ids are told apart", strstr(text, "explain\n           8f3a2c0000000001\n"));
 	CHECK("lines for the rest", strstr(text, "\n4 more; 'ingero explain ID' shows one\n"));
-	list.db = "/tmp/stranger-incident.db\n/tmp/stranger-second.db";
+	list.db = "/srv/training/tomorrow.db\n/srv/training/monday.db";
 	list.is_list = false;
 	CHECK("of two files: the command is told whole",
-	      strstr(report(&list, &style), "\n4 more; 'ingero explain --db /tmp/stranger-incident.db --db\n"
-					    "/tmp/stranger-second.db ID' shows one\n"));
+	      strstr(report(&list, &style), "\n4 more; 'ingero explain --db /srv/training/tomorrow.db --db\n"
+					    "/srv/training/monday.db ID' shows one\n"));
 	list = usual;
 	text = report(&usual, &style);
 	CHECK("beyond the list", strstr(text, "\nand 4 more, not listed"));

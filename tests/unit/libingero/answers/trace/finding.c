@@ -276,7 +276,7 @@ static void summary_test(void)
 	CHECK("first",
 	      strncmp(buf_text(&out), "▲ HIGH cudaStreamSynchronize", strlen("▲ HIGH cudaStreamSynchronize")) == 0);
 	CHECK("table", strstr(buf_text(&out), "cudaFree"));
-	CHECK("with", !strstr(buf_text(&out), "No problem found") && !strstr(buf_text(&out), "what it means"));
+	CHECK("with", !strstr(buf_text(&out), "No problem found"));
 }
 
 /* What it means and its remedy come with a finding between calls, too. */
@@ -306,7 +306,10 @@ static void meaning_test(void)
 		  "▲ python (pid 4711) has stopped making calls and waits for data from python3\n"
 		  "  (pid 26693, root): 3.0 s of 4.0 s lost, 75 % of the time.\n"
 		  "  do: more workers\n" },
-		{ "in calls", "cudaFree", "cpu_contention", "cudaFree waited for the CPU", 3 * S, 4 * S, 2, NULL },
+		{ "in calls", "cudaFree", "cpu_contention", "cudaFree waited for the CPU", 3 * S, 4 * S, 2,
+		  "▲ cudaFree waited for the CPU behind python3 (pid 26693, root) in python (pid\n"
+		  "  4711): 3.0 s of 4.0 s lost, 75 % of the time.\n"
+		  "  do: more workers\n" },
 		{ "without a remedy", "", "loader", "python waited for data between its calls", 3 * S, 4 * S, 0, NULL },
 	};
 	static const struct figures_op ops[] = {
