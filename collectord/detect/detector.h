@@ -146,7 +146,8 @@ static inline bool culprit_is(const struct culprit *a, const struct culprit *b)
 {
 	if (!a->n || !b->n)
 		return a->who.tgid == b->who.tgid;
-	return a->who.uid == b->who.uid && memcmp(a->who.comm, b->who.comm, sizeof(a->who.comm)) == 0;
+	return a->who.uid == b->who.uid && a->who.is_guarded == b->who.is_guarded &&
+	       memcmp(a->who.comm, b->who.comm, sizeof(a->who.comm)) == 0;
 }
 
 /** culprit_add() - more time of the same process: `ns`, of which one thread has `tid_ns` */
@@ -210,9 +211,9 @@ struct detector_sums {
 	struct account_wait longest; /* .ns 0: none is known */
 	struct finding_chain chain;  /* of the wait that took most of a tick */
 	uint64_t culprit_ns;	     /* of the cause's process */
-	uint32_t n_culprits;	     /* that made up a twentieth each, at least */
-	double machine_cpu_ratio;    /* busy share of all CPUs, the highest seen; negative: not known. Coincidence, no
-					proof */
+	uint32_t n_culprits;	  /* that made up a twentieth each, at least; processes of one name that ran are one */
+	double machine_cpu_ratio; /* busy share of all CPUs, the highest seen; negative: not known. Coincidence, no
+				     proof */
 };
 
 /* How much it takes. Severity is the highest whose both values are reached. */

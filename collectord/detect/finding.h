@@ -30,7 +30,8 @@ struct finding_other {
 	uint32_t uid;
 	bool is_guarded; /* its own user may not inspect it */
 	char comm[RECORD_COMM_BYTES];
-	double share; /* of lost_ns, 0...1 */
+	uint32_t same_name; /* so many processes of this name and user have the share; 0: one */
+	double share;	    /* of lost_ns, 0...1 */
 };
 
 /* One step of a chain of wakers, figures/wait_chain.h. */
@@ -61,10 +62,11 @@ struct finding_cause {
 	uint32_t uid;
 	bool is_guarded; /* its own user may not inspect the process */
 	char comm[RECORD_COMM_BYTES];
+	uint32_t same_name; /* so many processes of this name and user have the share; 0: one */
 	double share;	    /* of lost_ns, 0...1 */
-	uint32_t processes; /* that had a twentieth of it, at least */
+	uint32_t processes; /* that had a twentieth of it, at least; with .same_name those are one */
 	bool is_worker;	    /* it, or each of several, works for the waiting process, which started it */
-	bool is_several; /* none had most of it when it was found: .pid is the largest now, no part of the identity */
+	bool is_several;    /* none has most of it: .pid is the largest now, or one of the largest name */
 	struct finding_other others[FINDING_OTHERS_MAX]; /* of several: the next largest, a twentieth each at least */
 	struct finding_chain chain;			 /* from .pid on: what it did while it was waited for */
 	struct account_wait longest;			 /* the longest wait; .ns 0: none is known */

@@ -9,6 +9,7 @@
 #include "base/examine.h"
 #include "libingero/answers/account/group.h"
 #include "libingero/answers/account/text.h"
+#include "libingero/answers/explain/cause.h"
 #include "libingero/answers/explain/finding.h"
 #include "libingero/answers/lost.h"
 #include "libingero/answers/trace/behind.h"

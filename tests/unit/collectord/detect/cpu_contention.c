@@ -119,13 +119,15 @@ static const struct {
 
 static void check_groups(void)
 {
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
+
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
 		struct play *p = play_new(i);
 
 		for (int second = 0; second < 10; second++) {
 			play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
 			for (size_t k = 0; k < ARRAY_SIZE(groups[i].tgids) && groups[i].tgids[k]; k++)
-				play_behind(p, groups[i].tgids[k], "x", groups[i].tenths[k] * 50 * MS);
+				play_behind(p, groups[i].tgids[k], names[k], groups[i].tenths[k] * 50 * MS);
 			CHECK_INT_EQ(groups[i].name, play_tick(p, S), 0);
 		}
 		CHECK_INT_EQ(groups[i].name, p->n_findings, 1);
@@ -203,9 +205,85 @@ static void check_many(void)
 	CHECK_INT_EQ("many", p->n_findings, 1);
 	cause = &p->findings[0].cause;
 	CHECK("many: several", cause->is_several);
-	CHECK("many: more than one", cause->processes > 1);
-	CHECK("many: the share of one", cause->share < 0.05);
+	CHECK_INT_EQ("many: one name", cause->processes, 1);
+	CHECK_INT_EQ("many: each once", cause->same_name, 40);
+	CHECK("many: the share of all", cause->share > 0.95);
 	play_free(p);
+}
+
+/* Compilers come and go beside a process that stays, which is blamed first: their name has most of it in the end. */
+static void check_names(void)
+{
+	struct play *p = play_new(0);
+	const struct finding_cause *cause;
+
+	for (int second = 0; second < 20; second++) {
+		play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
+		play_behind(p, 50, "stays", (second < 3 ? 300 : 100) * MS);
+		/* Each is there in two seconds, and none of them has as much as the one that stays. */
+		for (uint32_t k = 0; k < 10 && second >= 3; k++)
+			play_behind(p, 100 + (uint32_t)second * 5 + k, "cc1", 30 * MS);
+		for (uint32_t k = 0; k < 2 && second >= 3; k++)
+			play_behind(p, 60 + k, "as", 20 * MS);
+		CHECK_INT_EQ("names", play_tick(p, S), 0);
+		if (second == 2)
+			CHECK_INT_EQ("the only one", p->findings[0].cause.pid, 50);
+	}
+	CHECK_INT_EQ("names", p->n_findings, 1);
+	cause = &p->findings[0].cause;
+	CHECK("names: several", cause->is_several);
+	CHECK_STR_EQ("names: most", cause->comm, "cc1");
+	CHECK_INT_EQ("names: each once", cause->same_name, 17 * 5 + 5);
+	CHECK("names: its pid is one of them", cause->pid >= 115 && cause->pid < 205);
+	CHECK_INT_EQ("names: share", (int)(cause->share * 1000), 17 * 300 * 1000 / 10000);
+	CHECK_STR_EQ("names: the next", cause->others[0].comm, "stays");
+	CHECK_INT_EQ("names: the next is one", cause->others[0].pid, 50);
+	CHECK_INT_EQ("names: the next is no name", cause->others[0].same_name, 0);
+	CHECK_INT_EQ("names: its share", (int)(cause->others[0].share * 1000), (3 * 300 + 17 * 100) * 1000 / 10000);
+	CHECK_INT_EQ("names: the last", cause->others[1].same_name, 2);
+	CHECK_INT_EQ("names: names", play_evidence(&p->findings[0], "culprits"), 3);
+	play_free(p);
+}
+
+/* Processes of one name whose rows have different owners or rights are no one culprit: each is hidden by itself. */
+static void check_owners(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t uid;
+		bool is_guarded;
+	} rows[] = {
+		{ "another user's", PLAY_UID + 1, false },
+		{ "guarded", PLAY_UID, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		const struct finding_cause *cause = &p->findings[0].cause;
+
+		for (int second = 0; second < 10; second++) {
+			play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
+			for (uint32_t k = 0; k < 8; k++) {
+				struct behind_figures who = { .ns = (k % 2 ? 70 : 50) * MS,
+							      .number = k + 1,
+							      .tgid = 100 + k,
+							      .uid = k % 2 ? rows[i].uid : PLAY_UID,
+							      .is_guarded = k % 2 && rows[i].is_guarded,
+							      .comm = "cc1" };
+
+				CHECK_INT_EQ("tick", ARRAY_PUSH(&play_process(p)->behind, who), 0);
+			}
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		CHECK_INT_EQ(rows[i].name, cause->uid, rows[i].uid);
+		CHECK_INT_EQ(rows[i].name, cause->is_guarded, rows[i].is_guarded);
+		CHECK_INT_EQ(rows[i].name, cause->same_name, 4);
+		CHECK("most: an odd one", cause->pid % 2);
+		CHECK_INT_EQ(rows[i].name, cause->others[0].uid, PLAY_UID);
+		CHECK_INT_EQ(rows[i].name, cause->others[0].is_guarded, false);
+		CHECK_INT_EQ(rows[i].name, cause->others[0].same_name, 4);
+		play_free(p);
+	}
 }
 
 /* Who ran is known of a hundredth of what was lost, then of all: only then somebody is named. */
@@ -497,6 +575,8 @@ int main(void)
 	check_groups();
 	check_nobody();
 	check_many();
+	check_names();
+	check_owners();
 	check_takes_over();
 	check_accounts();
 	check_known();

@@ -42,7 +42,7 @@ static struct finding sample(void)
 			   .comm = "logrotate",
 			   .share = 0.5,
 			   .processes = 3,
-			   .others = { { .pid = 6604, .uid = 2, .comm = "updatedb", .share = 0.25 } } },
+			   .others = { { .pid = 6604, .uid = 2, .comm = "updatedb", .share = 0.25, .same_name = 7 } } },
 		.evidence = { { "runnable_ns", 6, FINDING_UNIT_NS }, { "lost_ratio", 0.25, FINDING_UNIT_RATIO } },
 		.n_evidence = 2,
 		.call = { { .start_ns = 7, .duration_ns = 2, .tid = 4712 } },
@@ -251,6 +251,50 @@ static void check_several_hidden(void)
 	}
 }
 
+/* Many processes of one name are told by their number, and only to who may know the name. */
+static bool may_name_uid(uint32_t uid, bool is_guarded, void *data)
+{
+	return !is_guarded && uid == *(const uint32_t *)data;
+}
+
+static void check_same_name(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t reader, cause_n, other_n;
+		const char *want;
+	} cases[] = {
+		{ "the other's reader", 2, 0, 7,
+		  "cpu_contention: behind another user's process, updatedb (7 processes)" },
+		{ "the cause's reader", 1, 12, 0,
+		  "cpu_contention: behind logrotate (12 processes), another user's process" },
+		{ "nobody's", 3, 0, 0, "cpu_contention: behind 2 processes of other users" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		struct finding f = sample();
+		Ingero__V1__Finding *m;
+		uint32_t reader = cases[i].reader;
+		uint64_t offset_ns = 1000;
+
+		f.cause.same_name = 12;
+		f.cause.processes = 2;
+		m = finding_to_message(&f, 0, unix_clock, &offset_ns, &arena);
+		CHECK_INT_EQ(cases[i].name, m->cause->same_name, 12);
+		CHECK_INT_EQ(cases[i].name, m->cause->others[0]->same_name, 7);
+		finding_message_hide(m, may_name_uid, &reader);
+		CHECK_INT_EQ(cases[i].name, m->cause->same_name, cases[i].cause_n);
+		CHECK_INT_EQ(cases[i].name, m->cause->same_name_told_case != 0, cases[i].cause_n != 0);
+		CHECK_INT_EQ(cases[i].name, m->cause->others[0]->same_name, cases[i].other_n);
+		CHECK_INT_EQ(cases[i].name, m->cause->others[0]->same_name_told_case != 0, cases[i].other_n != 0);
+		CHECK_INT_EQ(cases[i].name, m->cause->processes, 2);
+		finding_message_cause(m, &out);
+		CHECK_STR_EQ(cases[i].name, buf_text(&out), cases[i].want);
+	}
+}
+
 /* Of several threads of the process itself one is named, if its name says more than that of the process. */
 static void check_own(void)
 {
@@ -401,6 +445,7 @@ int main(void)
 {
 	check_names();
 	check_several_hidden();
+	check_same_name();
 	check_own();
 	check_words();
 	check_all();

@@ -37,6 +37,7 @@ struct play {
 	unsigned int n_returned; /* calls of play_returned() */
 	unsigned int n_opened, n_updated, n_closed;
 	uint64_t random;
+	uint32_t behind_tgids[256]; /* that ran, in the order of their first time */
 	const char *but; /* findings of this kind are not looked at: the accounts compute where nothing else is said */
 };
 
@@ -167,6 +168,10 @@ static inline void play_behind(struct play *p, uint32_t tgid, const char *comm, 
 {
 	struct behind_figures who = { .ns = ns, .tgid = tgid };
 
+	while (tgid && p->behind_tgids[who.number] && p->behind_tgids[who.number] != tgid)
+		who.number++;
+	CHECK("room", who.number + 1 < ARRAY_SIZE(p->behind_tgids));
+	p->behind_tgids[who.number++] = tgid;
 	(void)snprintf(who.comm, sizeof(who.comm), "%s", comm);
 	CHECK_INT_EQ("tick", ARRAY_PUSH(&play_process(p)->behind, who), 0);
 }
