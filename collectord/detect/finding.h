@@ -109,14 +109,16 @@ struct finding {
 	enum finding_severity severity; /* the worst so far */
 	double confidence;		/* 0...1: 1 when everything was measured on each call and nothing lost */
 	struct process_identity process;
-	uint32_t tid;	     /* its thread that lost half of .lost_ns or more; 0: several did, or it is not known */
-	const struct op *op; /* the operation that lost most; NULL: no single one */
-	uint64_t start_ns;   /* monotonic, of the boot it was seen in */
-	uint64_t end_ns;     /* 0: goes on */
-	uint64_t present_ns; /* time in which it was seen: end minus start minus quiet times */
-	uint32_t recurrence; /* times it came back after a quiet time; 0: once */
-	uint64_t lost_ns;    /* what it cost the process, in its calls and, where known, between them */
-	uint64_t calls;	     /* of op, while it was present */
+	uint32_t tid;	      /* its thread that lost half of .lost_ns or more; 0: several did, or it is not known */
+	uint64_t tid_lost_ns; /* what that thread lost itself: .lost_ns is of the worst one of each second; 0: not known
+			       */
+	const struct op *op;  /* the operation that lost most; NULL: no single one */
+	uint64_t start_ns;    /* monotonic, of the boot it was seen in */
+	uint64_t end_ns;      /* 0: goes on */
+	uint64_t present_ns;  /* time in which it was seen: end minus start minus quiet times */
+	uint32_t recurrence;  /* times it came back after a quiet time; 0: once */
+	uint64_t lost_ns;     /* what it cost the process, in its calls and, where known, between them */
+	uint64_t calls;	      /* of op, while it was present */
 	uint64_t slow_calls;
 	uint64_t usual_ns; /* median of op without it; 0: not known */
 	uint64_t p99_ns;   /* of op, while it was present */

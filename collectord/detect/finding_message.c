@@ -403,6 +403,10 @@ Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, 
 		m->tid = f->tid;
 		m->tid_told_case = INGERO__V1__FINDING__TID_TOLD_TID;
 	}
+	if (f->tid && f->tid_lost_ns) {
+		m->tid_lost_ns = f->tid_lost_ns;
+		m->tid_lost_ns_told_case = INGERO__V1__FINDING__TID_LOST_NS_TOLD_TID_LOST_NS;
+	}
 	m->start_time_unix_ns = f->process.start_unix_ns;
 	m->exec_generation = f->process.exec_gen;
 	m->source = (char *)(f->op ? op_layer_to_source(f->op->layer) : "");

@@ -201,11 +201,32 @@ static void track_thread_add(struct track *t, uint32_t tid, uint64_t lost_ns)
 		if (t->threads[i].lost_ns < t->threads[least].lost_ns)
 			least = i;
 	}
+	t->has_late_threads |= t->n_threads == TRACK_THREADS_MAX;
 	if (t->n_threads < TRACK_THREADS_MAX)
 		least = t->n_threads++;
 	else if (t->threads[least].lost_ns >= lost_ns)
 		return;
-	t->threads[least] = (struct track_thread){ .tid = tid, .lost_ns = lost_ns };
+	t->threads[least] = (struct track_thread){ .tid = tid, .lost_ns = lost_ns, .is_late = t->has_late_threads };
+}
+
+/* What each driving thread lost to the class of the detector; of other detectors the worst thread alone is known. */
+static void track_threads_add(struct track *t, const struct track_tick *tick)
+{
+	const struct detector_view *view = tick->view;
+	const struct condition *c = tick->condition;
+	enum blame_class class = t->detector->takes;
+
+	if (t->detector->check || !c->account) {
+		track_thread_add(t, c->tid, c->lost_ns);
+		return;
+	}
+	for (size_t i = 0; i < view->n_driving; i++) {
+		struct driving one;
+
+		driving_of(&view->accounts[i], &one);
+		if (one.in_ns[class] + one.between_ns[class])
+			track_thread_add(t, view->accounts[i].tid, one.in_ns[class] + one.between_ns[class]);
+	}
 }
 
 static void recent_decay(struct track *t, uint64_t wall_ns)
@@ -336,7 +357,7 @@ static int sums_add(struct track *t, const struct track_tick *tick, uint64_t ear
 	t->weight_ns += (double)c->lost_ns;
 	t->recent_lost_ns += (double)c->lost_ns;
 	track_account_add(t, c, MIN(c->earlier_ns, earlier_ns));
-	track_thread_add(t, c->tid, c->lost_ns);
+	track_threads_add(t, tick);
 	if (c->longest.ns > s->longest.ns)
 		s->longest = c->longest;
 	if (c->chain.ns > s->chain.ns)
@@ -407,6 +428,7 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	}
 	for (size_t i = 0; i < again->sites.n; i++)
 		sites_note(&t->sites, again->sites.items[i].stack, again->sites.items[i].ns);
+	t->has_late_threads |= again->has_late_threads;
 	for (size_t i = 0; i < again->n_threads; i++)
 		track_thread_add(t, again->threads[i].tid, again->threads[i].lost_ns);
 	culprits_again(&t->culprits, &again->culprits, track_culprit_pid(t));

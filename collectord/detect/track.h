@@ -41,7 +41,8 @@ struct track_culprits {
 
 struct track_thread {
 	uint32_t tid;
-	uint64_t lost_ns;
+	uint64_t lost_ns; /* its own, in ticks in which another one lost more, too, where that is known */
+	bool is_late;	  /* it took the place of another one: it may have lost more before */
 };
 
 struct track {
@@ -74,6 +75,7 @@ struct track {
 	uint64_t behind_number; /* the highest of the processes that ran: those of the next tick may be new */
 	struct track_thread threads[TRACK_THREADS_MAX]; /* that lost the time */
 	size_t n_threads;
+	bool has_late_threads;	 /* there was no room for one */
 	struct sites sites;	 /* of waits that it is about */
 	uint64_t behind_ns;	 /* of all culprits, those for which there was no room included */
 	double recent_behind_ns; /* the same, of the last few seconds */

@@ -233,15 +233,29 @@ static uint64_t slow_calls(const struct histogram *h, uint64_t usual_ns)
 	return n;
 }
 
-/* The thread with most of the time lost; 0: none has enough of it. */
-static uint32_t thread_most(const struct track *t)
+/* The thread with most of the time lost; NULL: none has enough of it. */
+static const struct track_thread *thread_most(const struct track *t)
 {
 	const struct track_thread *most = NULL;
 
 	for (size_t i = 0; i < t->n_threads; i++)
 		if (!most || t->threads[i].lost_ns > most->lost_ns)
 			most = &t->threads[i];
-	return most && (double)most->lost_ns >= THREAD_RATIO * t->weight_ns ? most->tid : 0;
+	return most && (double)most->lost_ns >= THREAD_RATIO * t->weight_ns ? most : NULL;
+}
+
+static void thread_fill(struct track *t)
+{
+	const struct track_thread *most = thread_most(t);
+	struct finding *f = &t->finding;
+
+	f->tid = most ? most->tid : 0;
+	f->tid_lost_ns = 0;
+	/* Of one alone it is all, also what was lost before the first tick. */
+	if (most && (double)most->lost_ns >= t->weight_ns)
+		f->tid_lost_ns = f->lost_ns;
+	else if (most && !most->is_late)
+		f->tid_lost_ns = MIN(most->lost_ns, f->lost_ns);
 }
 
 static void op_fill(struct track *t, const struct track_tick *tick)
@@ -515,7 +529,7 @@ void track_fill(struct track *t, const struct track_tick *tick)
 	f->start_ns = t->from_ns;
 	f->present_ns = t->sums.present_ns;
 	f->lost_ns = t->sums.lost_ns;
-	f->tid = thread_most(t);
+	thread_fill(t);
 	f->measured = tick->condition && tick->condition->end_ns ? 0 : tick->view->measured;
 	op_fill(t, tick);
 	track_cause_fill(t, tick);

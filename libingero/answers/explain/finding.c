@@ -207,6 +207,20 @@ void explain_places_append(const struct explain_places *p, struct buf *text)
 					 places[i].before, places[i].name);
 }
 
+/* The thread with its own part. Recordings of earlier versions know only that it is half or more. */
+static void lost_thread_append(const Ingero__V1__Finding *f, struct buf *text)
+{
+	struct account_thread thread = account_thread(f->pid, f->tid);
+	struct units_text own = units_ns(f->tid_lost_ns, 0);
+
+	if (!f->tid_lost_ns_told_case)
+		(void)buf_printf(text, ", most of it in its %s", thread.text);
+	else if (strcmp(own.text, units_ns(f->lost_ns, 0).text) == 0)
+		(void)buf_printf(text, ", in its %s", thread.text);
+	else
+		(void)buf_printf(text, ", %s of it in its %s", own.text, thread.text);
+}
+
 static void lost_line_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
 {
 	struct explain_places places;
@@ -221,7 +235,7 @@ static void lost_line_append(const Ingero__V1__Finding *f, const struct text_sty
 		(void)buf_printf(&text, " of several threads in the %s in which it was seen",
 				 units_ns(f->present_ns, 0).text);
 	if (f->tid_told_case)
-		(void)buf_printf(&text, ", in its %s", account_thread(f->pid, f->tid).text);
+		lost_thread_append(f, &text);
 	places = explain_places(f);
 	explain_places_append(&places, &text);
 	if (f->recurrence)

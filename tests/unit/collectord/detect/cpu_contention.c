@@ -513,6 +513,43 @@ static void check_threads(void)
 	}
 }
 
+/* Each second another thread waits longest: no thread is said to have lost what all of them lost. */
+static void check_own_part(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t ms[3][3]; /* of a second, by thread; the three seconds over and over */
+		uint32_t want;
+		uint64_t want_ms; /* of three seconds */
+	} rows[] = {
+		{ "in turn", { { 500, 400, 0 }, { 400, 500, 0 }, { 450, 400, 500 } }, 1, 1350 },
+		{ "one alone", { { 500, 0, 0 }, { 300, 0, 0 }, { 100, 0, 0 } }, 1, 900 },
+		{ "the worst in each", { { 500, 400, 0 }, { 300, 0, 200 }, { 100, 90, 0 } }, 1, 900 },
+		{ "each by itself", { { 500, 0, 0 }, { 0, 500, 0 }, { 0, 0, 500 } }, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+
+		p->but = "host_bound";
+		for (int second = 0; second < 21; second++) {
+			play_calls(p, "cudaLaunchKernel", 1000, 5 * US, BLAME_ON_CPU);
+			for (uint32_t tid = 1; tid <= 3; tid++) {
+				struct account *a = play_account(p, tid, true);
+
+				play_between(a, BLAME_RUNNABLE, rows[i].ms[second % 3][tid - 1] * MS);
+				play_rest(a, S);
+			}
+			play_behind(p, PLAY_HOG, "hog", 500 * MS);
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		CHECK_INT_EQ(rows[i].name, p->n_findings, 1);
+		CHECK_INT_EQ(rows[i].name, p->findings[0].tid, rows[i].want);
+		CHECK_INT_EQ(rows[i].name, p->findings[0].tid_lost_ns, 7 * rows[i].want_ms * MS);
+		play_free(p);
+	}
+}
+
 /* One thread after another, more than are remembered: the one that lasts is named when it has lost half. */
 static void check_many_threads(void)
 {
@@ -532,6 +569,7 @@ static void check_many_threads(void)
 	}
 	CHECK_INT_EQ("many", p->n_findings, 1);
 	CHECK_INT_EQ("one in the end", p->findings[0].tid, 100);
+	CHECK_INT_EQ("which may have lost more before", p->findings[0].tid_lost_ns, 0);
 	play_free(p);
 }
 
@@ -582,6 +620,7 @@ int main(void)
 	check_known();
 	check_workers();
 	check_threads();
+	check_own_part();
 	check_many_threads();
 	check_no_thread();
 	check_unmeasured();

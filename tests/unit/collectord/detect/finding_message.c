@@ -24,6 +24,7 @@ static struct finding sample(void)
 			     .start_unix_ns = 77,
 			     .comm = "sixteen letters!" },
 		.tid = 4713,
+		.tid_lost_ns = 5,
 		.op = play_find_op("cudaStreamSynchronize"),
 		.start_ns = 5,
 		.present_ns = 8,
@@ -73,6 +74,7 @@ static void check_all(void)
 	CHECK("confidence", m->confidence == 0.75);
 	CHECK_INT_EQ("pid", m->pid, 4711);
 	CHECK_INT_EQ("tid", m->tid_told_case ? m->tid : 0, 4713);
+	CHECK_INT_EQ("its part", m->tid_lost_ns_told_case ? m->tid_lost_ns : 0, 5);
 	CHECK_STR_EQ("process_name", m->process_name, "sixteen letters!");
 	CHECK_INT_EQ("uid", m->uid, 1000);
 	CHECK_INT_EQ("start of the process", m->start_time_unix_ns, 77);
@@ -130,6 +132,7 @@ static void check_absent(void)
 	CHECK_STR_EQ("no operation", m->op, "");
 	CHECK_STR_EQ("no operation", m->source, "");
 	CHECK_INT_EQ("no thread", m->tid_told_case, 0);
+	CHECK_INT_EQ("nor its part", m->tid_lost_ns_told_case, 0);
 	CHECK_STR_EQ("kept nowhere", m->examples[0]->id, "");
 	CHECK_INT_EQ("over", m->end_unix_ns, 1004);
 }

@@ -906,15 +906,24 @@ static void threads_test(void)
 		uint32_t tid; /* 0: not known */
 		uint64_t lost_ns, present_ns;
 		const char *want;
+		uint64_t own_ns; /* of that thread; 0: not known */
 	} rows[] = {
 		{ "the main thread", 4711, 18400 * MS, 60 * S,
-		  "18.4 s of the 1 min 0 s in which it was seen, in its main thread" },
+		  "18.4 s of the 1 min 0 s in which it was seen, in its main thread", 18400 * MS },
 		{ "another thread", 4713, 18400 * MS, 60 * S,
-		  "18.4 s of the 1 min 0 s in which it was seen, in its thread 4713" },
-		{ "not known", 0, 18400 * MS, 60 * S, "18.4 s of the 1 min 0 s in which it was seen" },
-		{ "more than the time in which it was seen", 4713, 90 * S, 10 * S, "1 min 30 s, in its thread 4713" },
+		  "18.4 s of the 1 min 0 s in which it was seen, in its thread 4713", 18400 * MS },
+		{ "several, one has most", 4713, 499 * MS, 60 * S,
+		  "499 ms of the 1 min 0 s in which it was seen, 426 ms of it in its\n           thread 4713",
+		  426 * MS },
+		{ "all but what no figure shows", 4713, 499000 * US, 60 * S,
+		  "499 ms of the 1 min 0 s in which it was seen, in its thread 4713", 498900 * US },
+		{ "not known how much of it", 4713, 499 * MS, 60 * S,
+		  "499 ms of the 1 min 0 s in which it was seen, most of it in its\n           thread 4713", 0 },
+		{ "not known", 0, 18400 * MS, 60 * S, "18.4 s of the 1 min 0 s in which it was seen", 0 },
+		{ "more than the time in which it was seen", 4713, 90 * S, 10 * S, "1 min 30 s, in its thread 4713",
+		  90 * S },
 		{ "more, and the thread is not known", 0, 90 * S, 10 * S,
-		  "1 min 30 s of several threads in the 10.0 s in which it was seen" },
+		  "1 min 30 s of several threads in the 10.0 s in which it was seen", 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -927,6 +936,10 @@ static void threads_test(void)
 		if (rows[i].tid) {
 			f->tid_told_case = INGERO__V1__FINDING__TID_TOLD_TID;
 			f->tid = rows[i].tid;
+		}
+		if (rows[i].own_ns) {
+			f->tid_lost_ns_told_case = INGERO__V1__FINDING__TID_LOST_NS_TOLD_TID_LOST_NS;
+			f->tid_lost_ns = rows[i].own_ns;
 		}
 		(void)snprintf(want, sizeof(want), "\n  lost     %s\n  where  ", rows[i].want);
 		CHECK(rows[i].name, strstr(report(&usual, &plain), want));
