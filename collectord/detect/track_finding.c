@@ -461,12 +461,18 @@ static void track_cause_fill(struct track *t, const struct track_tick *tick)
 		f->cause.chain = s->chain;
 }
 
+/* Whether most was lost between calls: computing there has no place, and a call's would be another one. */
+static bool is_mostly_between(const struct track *t)
+{
+	return t->sums.between_ns > t->sums.lost_ns / 2;
+}
+
 /* What was lost in no single operation: most of it between calls, or in calls of several and between them. */
 static void title_process(const struct track *t, struct finding *f)
 {
 	const char *title = t->detector->words.title;
 
-	if (t->sums.between_ns > t->sums.lost_ns / 2)
+	if (is_mostly_between(t))
 		detector_title_between(f, title);
 	else
 		detector_title_process(f, title);
@@ -512,7 +518,8 @@ static void from_fill(struct track *t, const struct process_memory *process)
 	const struct stack_frame *place = sites_most(&t->sites);
 	struct finding_site *from = &t->finding.from;
 
-	if (!place && process->sites)
+	memset(from, 0, sizeof(*from));
+	if (!place && process->sites && !is_mostly_between(t))
 		place = sites_most(&process->sites[t->number]);
 	if (!place)
 		return;

@@ -2,6 +2,7 @@
 /*
  * A neighbour on the CPU is the first finding, by its name, and the worse the stronger it is.
  */
+#include "events/stack.h"
 #include "play.h"
 
 #define SECONDS 30
@@ -550,6 +551,53 @@ static void check_own_part(void)
 	}
 }
 
+/* What is mostly lost between calls has no line: that of a call is another place. */
+static void check_from(void)
+{
+	static const struct stack_frame line = {
+		.ip = 1, .symbol = "main+0x4", .qualname = "", .file = "prog.c", .module = "/prog", .line = 38
+	};
+	static const struct {
+		const char *name;
+		uint64_t in_ms, between_ms; /* of a second */
+		uint64_t later_in_ms, later_between_ms;
+		uint32_t want;
+	} rows[] = {
+		{ "in calls", 400, 100, 400, 100, 38 },
+		{ "half of it in calls", 250, 250, 250, 250, 38 },
+		{ "between calls", 1, 499, 1, 499, 0 },
+		{ "in calls first, but most of it between", 400, 0, 0, 900, 0 },
+		{ "between calls first, but most of it in calls", 0, 400, 900, 0, 38 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		struct stack *stack = stack_new(PLAY_UID);
+
+		CHECK_INT_EQ("stack", stack_name(stack, &line, 1, true, ""), 0);
+		p->but = "host_bound";
+		for (int second = 0; second < 12; second++) {
+			struct account *a = play_account(p, 1, true);
+			uint64_t in_ms = second < 6 ? rows[i].in_ms : rows[i].later_in_ms;
+
+			play_calls(p, "cudaLaunchKernel", 1000, 5 * US, BLAME_ON_CPU);
+			play_in(a, "cudaLaunchKernel", BLAME_RUNNABLE, in_ms * MS);
+			play_between(a, BLAME_RUNNABLE,
+				     (second < 6 ? rows[i].between_ms : rows[i].later_between_ms) * MS);
+			play_rest(a, S);
+			play_behind(p, PLAY_HOG, "hog", 500 * MS);
+			if (in_ms)
+				play_kept_at(p, "cudaLaunchKernel", in_ms * MS, in_ms * MS, stack);
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		CHECK(rows[i].name, p->n_findings > 0);
+		CHECK_INT_EQ(rows[i].name, p->findings[0].from.line, rows[i].want);
+		CHECK_STR_EQ(rows[i].name, p->findings[0].from.func, rows[i].want ? "main" : "");
+		play_free(p);
+		(void)stack_unref(stack);
+	}
+}
+
 /* One thread after another, more than are remembered: the one that lasts is named when it has lost half. */
 static void check_many_threads(void)
 {
@@ -621,6 +669,7 @@ int main(void)
 	check_workers();
 	check_threads();
 	check_own_part();
+	check_from();
 	check_many_threads();
 	check_no_thread();
 	check_unmeasured();
