@@ -310,9 +310,11 @@ static void summary_test(void)
 	      strncmp(buf_text(&out), "▲ HIGH cudaStreamSynchronize", strlen("▲ HIGH cudaStreamSynchronize")) == 0);
 	CHECK("table", strstr(buf_text(&out), "cudaFree"));
 	CHECK("with", !strstr(buf_text(&out), "No problem found"));
+	CHECK("and its remedy", strstr(buf_text(&out), "what it means\n▲ cudaStreamSynchronize waited") &&
+					strstr(buf_text(&out), "\n  do: "));
 }
 
-/* What it means and its remedy come with a finding between calls, too. */
+/* What it means and its remedy come with each finding, in calls and between them. */
 static void meaning_test(void)
 {
 	static char first[] = "more workers", second[] = "and more";
