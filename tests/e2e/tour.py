@@ -47,6 +47,15 @@ RUN = {
     "build/bin/ingero query --op cudaStreamSync --limit 20": (OK, "cudaStreamSync", {}),
     "build/bin/ingero query 'SELECT op_name, count, p99 FROM operations ORDER BY p99 DESC'": (OK, "op_name.*cudaLaunchKernel", {}),
     "build/bin/ingero export --format db -o mine.db": (OK, r"wrote [\d ]+ calls \(.*\) to 'mine.db'", {}),
+    "build/bin/ingero compare 10m..5m 5m": ((0, 1, 3, 4), "A is empty|judge|slower|faster|same", {}),  # what was traced then is not known
+    "sudo build/bin/ingero io -- PROGRAM": (OK, "system calls on files.*process call .*nothing lost", {"PROGRAM": "cat train.py"}),
+    "sudo ingero io": ((124,), "system calls on files", {"ingero io": "timeout -s INT 2 ingero io"}),
+    "sudo ingero io -- make": (OK, "system calls on files.*process call .*nothing lost", {"make": "cat train.py"}),
+    "sudo ingero io --pid 4711 -d 30s": (OK, "system calls on files", {"4711": "PID", "30s": "1s"}),
+    "sudo ingero io --path '/data/*' --min-latency 10ms": (OK, "system calls on files", {"10ms": "10ms -d 1s"}),
+    "sudo ingero io --json --events -- ./train.sh > calls.json": (OK, "", {"./train.sh": "cat train.py"}),
+    "sudo ingero flame --by comm,path,op --weight bytes -- make > make.folded": (OK, "", {"make >": "cat train.py >"}),
+    "sudo ingero flame -d 30s --format svg -o io.svg": (OK, "", {"30s": "1s"}),
     "build/bin/ingero demo cpu-contention": (OK, "HIGH.*This was a demo", {}),
     "ingero demo cpu-contention --db demo.db": (OK, "HIGH", {}),
     "ingero explain --db demo.db": (OK, r"[\d ]+ calls of 1 process · 1 HIGH.*cudaStreamSynchronize waited for the CPU.*python \(pid 4204711, root\).*behind ffmpeg"
