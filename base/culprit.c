@@ -44,6 +44,9 @@ struct culprit_name culprit_name(const struct culprit_of *c)
 		(void)snprintf(name.text, sizeof(name.text), "its own other threads (such as %.20s)", c->comm);
 	else if (c->pid == c->victim_pid)
 		(void)snprintf(name.text, sizeof(name.text), "its own other threads");
+	else if (c->same_name)
+		(void)snprintf(name.text, sizeof(name.text), "%.20s (%" PRIu32 " processes%s%.40s)", c->comm,
+			       c->same_name, c->user ? ", " : "", c->user ? c->user : "");
 	else
 		(void)snprintf(name.text, sizeof(name.text), "%.20s (pid %" PRIu32 "%s%.40s)", c->comm, c->pid,
 			       c->user ? ", " : "", c->user ? c->user : "");

@@ -18,9 +18,11 @@ struct culprit_of {
 	bool is_same_user;	 /* of a process that the reader may not know: it belongs to the same user */
 	const char *user;	 /* its owner's name; NULL: the text leaves it out */
 	const char *victim_name; /* a name of its own threads that says nothing; NULL: none is known */
+	uint32_t same_name;	 /* it is so many processes of its name and user; 0: it is one */
 };
 
-/** culprit_name() - "logrotate (pid 6603, root)", "its own thread 4715", "its own other threads", "another process" */
+/** culprit_name() - "logrotate (pid 6603, root)", "cc1 (9 processes, root)", "its own thread 4715", "its own other
+ * threads", "another process" */
 struct culprit_name culprit_name(const struct culprit_of *culprit);
 /**
  * culprit_hidden_several() - name of processes that the reader may not know: "3 processes (root)", "another process"

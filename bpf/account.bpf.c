@@ -10,6 +10,7 @@
 #include "going_on.h"
 #include "guard.h"
 #include "resource.h"
+#include "run_time.h"
 
 #define ACCOUNT_READS 4
 #define ACCOUNT_HEAD_BYTES OFFSET_OF(struct account_record, account)
@@ -153,7 +154,7 @@ int accounts(struct bpf_iter__task *ctx)
 		r->changes = changes & ACCOUNT_CHANGING ? ~changes : changes;
 		barrier();
 		r->now_ns = bpf_ktime_get_ns();
-		r->runtime_ns = task->se.sum_exec_runtime;
+		r->runtime_ns = run_time(task, r->now_ns);
 		r->user_ns = task->utime;
 		r->kernel_ns = task->stime;
 		account_going_on(room, t, task);

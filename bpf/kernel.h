@@ -397,7 +397,12 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct thread_info {
+	__u32 cpu;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags; /* PF_* */
 	int on_cpu;

@@ -47,6 +47,13 @@ SHARED __u64 nested_refused_ns = 0; /* the same, of a call whose return is not t
  */
 SHARED __u64 zero_unknown = 0;
 
+/*
+ * What CLOCK_MONOTONIC is ahead of the clock that counts the CPU time of tasks, by CPU (modulo CPU_LEADS), with the
+ * latter's value when it was measured (run_time.h).
+ */
+#define CPU_LEADS 256 /* a power of two */
+SHARED __u64 cpu_leads[CPU_LEADS] = {}, cpu_leads_at[CPU_LEADS] = {};
+
 /* Written by the programs. */
 SHARED __u32 cells_high = 0; /* highest index of a cell ever used */
 /*

@@ -447,6 +447,7 @@ struct account_record {
 	__u64 now_ns;
 	__u64 runtime_ns;	    /* CPU time of the thread at now_ns */
 	__u64 user_ns, kernel_ns;   /* the same as the kernel's clock tick finds it; 0: not known */
+	__u64 unseen_ns[BLAME_COUNT]; /* between seen calls, maybe in calls that were left out; set by the daemon */
 	__u64 open_since_ns;	    /* start of the call at depth 0 or of the wait between calls in progress; 0: none */
 	__u64 open_ns[BLAME_COUNT]; /* time off the CPU of that so far; [BLAME_ON_CPU] is 0 */
 	/* A long wait in progress, in a call or between calls: its resource, as in struct wait_key. */
@@ -455,8 +456,7 @@ struct account_record {
 	__u64 wait_resource;
 	__u64 wait_stack; /* between calls: id of the wait's stack (stack_record.h); 0: none was taken */
 	__u32 wait_device;
-	__u8 wait_class;
-	__u8 wait_kind;
+	__u8 wait_class, wait_kind;
 	__u8 wait_pad[2];
 	char wait_name[RESOURCE_NAME_BYTES];
 	__u32 wait_name_hash;

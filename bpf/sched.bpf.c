@@ -7,6 +7,7 @@
  */
 #include "away.h"
 #include "blame.h"
+#include "run_time.h"
 #include "syscalls.h"
 #include "wait_stack.h"
 
@@ -211,6 +212,7 @@ int sched_switch(__u64 *ctx)
 	bool is_in_call, is_ready;
 
 	ran_add(next, clock);
+	cpu_lead_note(next);
 	t = thread_of(prev);
 	if (!t) {
 		state = has_switch_state ? (__u32)ctx[3] : prev->__state;

@@ -312,6 +312,7 @@ void pipeline_collect(struct pipeline *p)
 	const struct source_ops *ops = p->source->ops;
 	struct figures_source source = { .slots = ops->slots(p->source),
 					 .cells = ops->cells(p->source),
+					 .left_out = ops->left_out ? ops->left_out(p->source) : NULL,
 					 .cells_used = cells_used,
 					 .data = p->source };
 	int r;

@@ -151,7 +151,7 @@ static int export_run(const void *fields, const struct options_rest *rest)
 
 static const char *const export_paragraphs[] = {
 	"Writes your own rows. The file grows as FILE.partial and gets its name when it is complete. It includes the "
-	"exact counts and the losses.",
+	"exact counts of all calls, but not what was lost: 'ingero explain' of the recording itself tells that.",
 	WINDOW_PARAGRAPH,
 	NULL,
 };

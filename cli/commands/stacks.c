@@ -186,7 +186,13 @@ static int before_ask(struct stacks *s, struct ingero *ingero)
 
 /* ---- output ---- */
 
-/* "14:02:51 to 14:07:51 · 12 411 recorded calls" */
+/* Of one operation every call is asked for; else what is within another call is a part of it. */
+static bool takes_inner(const struct stacks *s)
+{
+	return s->question.op != NULL;
+}
+
+/* "14:02:51 to 14:07:51 · 12 411 recorded calls, 6 200 of them within others" */
 static void subtitle_append(const struct stacks *s, struct buf *out)
 {
 	const Ingero__V1__StacksEnd *end = s->rows.end;
@@ -195,6 +201,9 @@ static void subtitle_append(const struct stacks *s, struct buf *out)
 	if (!end)
 		return;
 	(void)buf_printf(out, " · %s", units_things(end->calls, "recorded call", "recorded calls").text);
+	if (!takes_inner(s) && stack_inner(&s->rows))
+		(void)buf_printf(out, ", %s of them within others, not counted again",
+				 units_count(stack_inner(&s->rows)).text);
 	if (end->is_sampled && s->question.measure.kind <= STACK_COUNT)
 		(void)buf_append_text(out, ", estimates for all calls");
 }
@@ -223,9 +232,11 @@ static int change_fill(const struct stacks *s, struct flame *profile)
 	int r = stack_profile_init_change(&s->question.measure, profile);
 
 	if (r == 0)
-		r = stack_profile_add_change(profile, &s->question.measure, &s->rows, /* is_before= */ false);
+		r = stack_profile_add_change(profile, &s->question.measure, &s->rows, takes_inner(s),
+					     /* is_before= */ false);
 	if (r == 0)
-		r = stack_profile_add_change(profile, &s->question.measure, &s->before, /* is_before= */ true);
+		r = stack_profile_add_change(profile, &s->question.measure, &s->before, takes_inner(s),
+					     /* is_before= */ true);
 	return r;
 }
 
@@ -233,7 +244,7 @@ static int profile_fill(const struct stacks *s, struct flame *profile)
 {
 	int r = stack_profile_init(&s->rows, profile);
 
-	return r < 0 ? r : stack_profile_add(profile, &s->sites, s->question.limit);
+	return r < 0 ? r : stack_profile_add(profile, &s->sites, s->question.limit, takes_inner(s));
 }
 
 static int profile_append(const struct stacks *s, struct buf *out)
@@ -362,7 +373,8 @@ static const char *const stacks_paragraphs[] = {
 	"recorded.",
 	"Flame graphs have the process on top and the called function at the bottom. A comparison colours red what "
 	"takes "
-	"a larger share than before, and blue what takes a smaller one.",
+	"a larger share than before, and blue what takes a smaller one. A call within another traced call is a part of "
+	"it and not counted again, unless '--op' asks for its operation.",
 	WINDOW_PARAGRAPH,
 	NULL,
 };

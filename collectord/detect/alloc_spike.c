@@ -82,6 +82,7 @@ const struct detector detector_alloc_spike = {
 		.advice = { "allocate once before the loop and reuse the memory",
 			    "use a caching allocator: torch's own, cudaMallocAsync with a pool, RMM" },
 	},
+	.needs_tier_always = true,
 	.is_disturbing = true,
 	.noise_ratio = 0.03,		      /* guess: less is harmless */
 	.open_lost_ns = 100 * NSEC_PER_MSEC,  /* guess */

@@ -151,6 +151,7 @@ const struct detector detector_cold_start = {
 			"keep the process running, or load modules before they are used: CUDA_MODULE_LOADING=EAGER",
 		},
 	},
+	.needs_tier_always = true,
 	.is_once = true,
 	.open_lost_ns = 100 * NSEC_PER_MSEC, /* guess: less is not felt */
 	.bands = {			     /* guess: it is over when it is told, so never worse */

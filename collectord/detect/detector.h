@@ -103,7 +103,8 @@ struct detector_view {
 	const struct system_sample *system; /* NULL: not known */
 	const struct life_record *oom;	    /* it was killed for want of memory; NULL: it was not */
 	uint16_t measured;
-	bool is_thinned; /* calls were left out in this tick, to keep the budget */
+	bool is_thinned;	/* calls were left out in this tick, to keep the budget */
+	bool is_always_thinned; /* calls of tier 'always' of this process, too */
 };
 
 /** detector_view_is_examined() - whether the process has made calls for long enough to examine the time between them */
@@ -145,7 +146,8 @@ static inline bool culprit_is(const struct culprit *a, const struct culprit *b)
 {
 	if (!a->n || !b->n)
 		return a->who.tgid == b->who.tgid;
-	return a->who.uid == b->who.uid && memcmp(a->who.comm, b->who.comm, sizeof(a->who.comm)) == 0;
+	return a->who.uid == b->who.uid && a->who.is_guarded == b->who.is_guarded &&
+	       memcmp(a->who.comm, b->who.comm, sizeof(a->who.comm)) == 0;
 }
 
 /** culprit_add() - more time of the same process: `ns`, of which one thread has `tid_ns` */
@@ -209,9 +211,9 @@ struct detector_sums {
 	struct account_wait longest; /* .ns 0: none is known */
 	struct finding_chain chain;  /* of the wait that took most of a tick */
 	uint64_t culprit_ns;	     /* of the cause's process */
-	uint32_t n_culprits;	     /* that made up a twentieth each, at least */
-	double machine_cpu_ratio;    /* busy share of all CPUs, the highest seen; negative: not known. Coincidence, no
-					proof */
+	uint32_t n_culprits;	  /* that made up a twentieth each, at least; processes of one name that ran are one */
+	double machine_cpu_ratio; /* busy share of all CPUs, the highest seen; negative: not known. Coincidence, no
+				     proof */
 };
 
 /* How much it takes. Severity is the highest whose both values are reached. */
@@ -246,6 +248,7 @@ struct detector {
 	uint16_t needs;		/* MEASURED(): without these classes it cannot tell */
 	uint16_t sharpened_by;	/* MEASURED(): each that is missing makes it less sure */
 	bool needs_all_calls;	/* it says nothing while calls are left out to keep the budget */
+	bool needs_tier_always; /* the same while calls of tier 'always' are */
 	bool is_per_op;		/* conditions of several operations stand beside each other */
 	bool is_of_cause; /* conditions differ by the kind of their cause; processes to blame are no part of identity */
 	uint32_t extras_largest; /* 1 << index: of that extra the largest value is kept, not the sum */

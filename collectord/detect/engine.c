@@ -318,7 +318,8 @@ static int detector_look(struct engine *e, struct process_memory *p, enum detect
 
 	if (d->is_once && (p->done & (1u << number)))
 		return 0;
-	if ((tick->view->measured & d->needs) == d->needs && !(d->needs_all_calls && tick->view->is_thinned))
+	if ((tick->view->measured & d->needs) == d->needs && !(d->needs_all_calls && tick->view->is_thinned) &&
+	    !(d->needs_tier_always && tick->view->is_always_thinned))
 		n = detector_check(d, tick->view, conditions, ARRAY_SIZE(conditions));
 	tick->quality = quality * view_sharpness(tick->view, d);
 

@@ -30,7 +30,8 @@ struct finding_other {
 	uint32_t uid;
 	bool is_guarded; /* its own user may not inspect it */
 	char comm[RECORD_COMM_BYTES];
-	double share; /* of lost_ns, 0...1 */
+	uint32_t same_name; /* so many processes of this name and user have the share; 0: one */
+	double share;	    /* of lost_ns, 0...1 */
 };
 
 /* One step of a chain of wakers, figures/wait_chain.h. */
@@ -61,10 +62,11 @@ struct finding_cause {
 	uint32_t uid;
 	bool is_guarded; /* its own user may not inspect the process */
 	char comm[RECORD_COMM_BYTES];
+	uint32_t same_name; /* so many processes of this name and user have the share; 0: one */
 	double share;	    /* of lost_ns, 0...1 */
-	uint32_t processes; /* that had a twentieth of it, at least */
+	uint32_t processes; /* that had a twentieth of it, at least; with .same_name those are one */
 	bool is_worker;	    /* it, or each of several, works for the waiting process, which started it */
-	bool is_several; /* none had most of it when it was found: .pid is the largest now, no part of the identity */
+	bool is_several;    /* none has most of it: .pid is the largest now, or one of the largest name */
 	struct finding_other others[FINDING_OTHERS_MAX]; /* of several: the next largest, a twentieth each at least */
 	struct finding_chain chain;			 /* from .pid on: what it did while it was waited for */
 	struct account_wait longest;			 /* the longest wait; .ns 0: none is known */
@@ -107,14 +109,16 @@ struct finding {
 	enum finding_severity severity; /* the worst so far */
 	double confidence;		/* 0...1: 1 when everything was measured on each call and nothing lost */
 	struct process_identity process;
-	uint32_t tid;	     /* its thread that lost half of .lost_ns or more; 0: several did, or it is not known */
-	const struct op *op; /* the operation that lost most; NULL: no single one */
-	uint64_t start_ns;   /* monotonic, of the boot it was seen in */
-	uint64_t end_ns;     /* 0: goes on */
-	uint64_t present_ns; /* time in which it was seen: end minus start minus quiet times */
-	uint32_t recurrence; /* times it came back after a quiet time; 0: once */
-	uint64_t lost_ns;    /* what it cost the process, in its calls and, where known, between them */
-	uint64_t calls;	     /* of op, while it was present */
+	uint32_t tid;	      /* its thread that lost half of .lost_ns or more; 0: several did, or it is not known */
+	uint64_t tid_lost_ns; /* what that thread lost itself: .lost_ns is of the worst one of each second; 0: not known
+			       */
+	const struct op *op;  /* the operation that lost most; NULL: no single one */
+	uint64_t start_ns;    /* monotonic, of the boot it was seen in */
+	uint64_t end_ns;      /* 0: goes on */
+	uint64_t present_ns;  /* time in which it was seen: end minus start minus quiet times */
+	uint32_t recurrence;  /* times it came back after a quiet time; 0: once */
+	uint64_t lost_ns;     /* what it cost the process, in its calls and, where known, between them */
+	uint64_t calls;	      /* of op, while it was present */
 	uint64_t slow_calls;
 	uint64_t usual_ns; /* median of op without it; 0: not known */
 	uint64_t p99_ns;   /* of op, while it was present */

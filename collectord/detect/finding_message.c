@@ -46,6 +46,14 @@ static char *copy_comm(struct arena *arena, const char comm[RECORD_COMM_BYTES])
 
 /* Whoever may not know the process is not told that it is guarded either. */
 #define GUARDED_HIDE(message, MESSAGE) GUARDED_TELL(message, false, MESSAGE)
+
+/* Absent where it is one process. Whoever may not know the name is not told how many have it. */
+#define SAME_NAME_TELL(message, n, MESSAGE)                                                                            \
+	do {                                                                                                           \
+		(message)->same_name = (n);                                                                            \
+		(message)->same_name_told_case =                                                                       \
+			(n) ? MESSAGE##__SAME_NAME_TOLD_SAME_NAME : MESSAGE##__SAME_NAME_TOLD__NOT_SET;                \
+	} while (0)
 #define IS_GUARDED(message) ((message)->guarded_told_case && (message)->is_guarded)
 
 static bool others_fill(const struct finding_cause *from, struct arena *arena, Ingero__V1__Cause *c)
@@ -63,6 +71,7 @@ static bool others_fill(const struct finding_cause *from, struct arena *arena, I
 		other->comm = copy_comm(arena, from->others[i].comm);
 		other->uid = from->others[i].uid;
 		GUARDED_TELL(other, from->others[i].is_guarded, INGERO__V1__CULPRIT);
+		SAME_NAME_TELL(other, from->others[i].same_name, INGERO__V1__CULPRIT);
 		other->share = from->others[i].share;
 		if (!other->comm)
 			return false;
@@ -180,6 +189,7 @@ static Ingero__V1__Cause *cause_message(const struct finding_cause *from, uint32
 	c->comm = copy_comm(arena, from->comm);
 	c->uid = from->uid;
 	GUARDED_TELL(c, from->is_guarded, INGERO__V1__CAUSE);
+	SAME_NAME_TELL(c, from->same_name, INGERO__V1__CAUSE);
 	c->share = from->share;
 	c->processes = MAX(from->processes, from->pid != 0);
 	if (!c->kind || !c->comm || !others_fill(from, arena, c) || !chain_fill(&from->chain, arena, c) ||
@@ -287,6 +297,7 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 		name_hide(message, &cause->pid, cause->comm);
 		cause->tid = 0;
 		GUARDED_HIDE(cause, INGERO__V1__CAUSE);
+		SAME_NAME_TELL(cause, 0, INGERO__V1__CAUSE);
 	}
 	for (size_t i = 0; i < cause->n_others; i++) {
 		Ingero__V1__Culprit *other = cause->others[i];
@@ -295,6 +306,7 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 			continue;
 		name_hide(message, &other->pid, other->comm);
 		GUARDED_HIDE(other, INGERO__V1__CULPRIT);
+		SAME_NAME_TELL(other, 0, INGERO__V1__CULPRIT);
 	}
 	for (size_t i = 0; i < cause->n_chain; i++) {
 		Ingero__V1__Waker *by = cause->chain[i]->by;
@@ -307,16 +319,11 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 	}
 }
 
-static void culprit_append(uint32_t pid, uint32_t tid, uint32_t uid, const char *comm,
-			   const Ingero__V1__Finding *message, struct buf *out)
+static void culprit_append(struct culprit_of culprit, uint32_t uid, const Ingero__V1__Finding *message, struct buf *out)
 {
-	const struct culprit_of culprit = { .pid = pid,
-					    .tid = tid,
-					    .victim_pid = message->pid,
-					    .comm = comm,
-					    .victim_name = message->process_name,
-					    .is_same_user = uid == message->uid };
-
+	culprit.victim_pid = message->pid;
+	culprit.victim_name = message->process_name;
+	culprit.is_same_user = uid == message->uid;
 	(void)buf_printf(out, " %s", culprit_name(&culprit).text);
 }
 
@@ -349,7 +356,11 @@ void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)
 	if (!cause->processes)
 		return;
 	if (cause->pid)
-		culprit_append(cause->pid, cause->tid, cause->uid, cause->comm, m, out);
+		culprit_append((struct culprit_of){ .pid = cause->pid,
+						    .tid = cause->tid,
+						    .comm = cause->comm,
+						    .same_name = cause->same_name },
+			       cause->uid, m, out);
 	else
 		hidden_append(m, cause->uid == m->uid, out);
 	for (size_t i = 0; i < cause->n_others; i++) {
@@ -360,7 +371,10 @@ void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)
 			continue; /* told with the first */
 		(void)buf_append_text(out, ",");
 		if (other->pid)
-			culprit_append(other->pid, 0, other->uid, other->comm, m, out);
+			culprit_append((struct culprit_of){ .pid = other->pid,
+							    .comm = other->comm,
+							    .same_name = other->same_name },
+				       other->uid, m, out);
 		else
 			hidden_append(m, is_same_user, out);
 	}
@@ -388,6 +402,10 @@ Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, 
 	if (f->tid) {
 		m->tid = f->tid;
 		m->tid_told_case = INGERO__V1__FINDING__TID_TOLD_TID;
+	}
+	if (f->tid && f->tid_lost_ns) {
+		m->tid_lost_ns = f->tid_lost_ns;
+		m->tid_lost_ns_told_case = INGERO__V1__FINDING__TID_LOST_NS_TOLD_TID_LOST_NS;
 	}
 	m->start_time_unix_ns = f->process.start_unix_ns;
 	m->exec_generation = f->process.exec_gen;

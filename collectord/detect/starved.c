@@ -472,6 +472,7 @@ const struct detector detector_starved = {
 		[FINDING_HIGH] = { 0.25, 1500 * NSEC_PER_MSEC },
 		[FINDING_CRITICAL] = { 0.6, 10 * NSEC_PER_SEC },
 	},
+	.needs_tier_always = true,
 	.check = check,
 	.tell = tell,
 };

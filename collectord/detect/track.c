@@ -50,20 +50,11 @@ void track_free(struct track *t)
 
 static int track_figures_add(struct op_figures *to, const struct op_figures *from)
 {
-	int r = histogram_merge(&to->durations, &from->durations);
+	int r = op_figures_add(to, from);
 
-	if (r < 0)
-		return r;
-	to->total_ns += from->total_ns;
-	to->raw_ns += from->raw_ns;
-	to->max_ns = MAX(to->max_ns, from->max_ns);
-	to->bytes += from->bytes;
-	for (int i = 0; i < BLAME_COUNT; i++)
-		to->blame_ns[i] += from->blame_ns[i];
-	to->errors += from->errors;
-	to->abandoned += from->abandoned;
-	to->untimed += from->untimed;
-	return 0;
+	if (r == 0)
+		to->max_ns = MAX(to->max_ns, from->max_ns);
+	return r;
 }
 
 struct track_op *track_op(const struct track *t, const struct op *op)
@@ -112,36 +103,87 @@ static int ops_add(struct track *t, const struct track_tick *tick)
 	return 0;
 }
 
-static void track_culprit_add(struct track *t, const struct culprit *more)
+/* @keep: this process is not replaced. Return: its entry; NULL: there is no room for it */
+static struct track_culprit *culprits_add(struct track_culprits *list, const struct culprit *more, uint32_t keep)
 {
 	const struct behind_figures *who = &more->who;
 	size_t least = 0;
 
-	t->behind_ns += who->ns;
-	if (!who->tgid)
-		return; /* several processes, none of which can be named */
-	for (size_t i = 0; i < t->n_culprits; i++) {
-		struct culprit *here = &t->culprits[i].by;
+	for (size_t i = 0; i < list->n; i++) {
+		struct culprit *here = &list->items[i].by;
 
 		if (culprit_is(here, more)) {
 			culprit_add(here, who->ns, more->tid, more->tid_ns);
-			here->n += more->n - (more->n && here->who.tgid == who->tgid);
 			here->who.tgid = who->tgid;
 			here->who.uid = who->uid;
 			here->who.is_guarded = who->is_guarded;
 			memcpy(here->who.comm, who->comm, sizeof(who->comm));
-			t->culprits[i].recent_ns += (double)who->ns;
-			return;
+			list->items[i].recent_ns += (double)who->ns;
+			return &list->items[i];
 		}
-		if (t->culprits[i].recent_ns < t->culprits[least].recent_ns)
+		if (list->items[i].recent_ns < list->items[least].recent_ns)
 			least = i;
 	}
-	if (t->n_culprits < TRACK_CULPRITS_MAX)
-		least = t->n_culprits++;
-	else if (t->culprits[least].recent_ns >= (double)who->ns ||
-		 t->culprits[least].by.who.tgid == track_culprit_pid(t))
-		return; /* its time counts only in behind_ns */
-	t->culprits[least] = (struct track_culprit){ .by = *more, .recent_ns = (double)who->ns };
+	if (list->n < TRACK_CULPRITS_MAX)
+		least = list->n++;
+	else if (list->items[least].recent_ns >= (double)who->ns || list->items[least].by.who.tgid == keep)
+		return NULL;
+	list->items[least] = (struct track_culprit){ .by = *more, .recent_ns = (double)who->ns };
+	list->items[least].by.n = 0;
+	return &list->items[least];
+}
+
+static bool culprits_has(const struct track_culprits *list, uint32_t tgid)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->items[i].by.who.tgid == tgid)
+			return true;
+	return false;
+}
+
+/* Number of processes, @more included, of which the last one may be counted already; 0: it is one process alone. */
+static uint32_t culprit_count(const struct track_culprit *here, const struct culprit *more, bool is_known)
+{
+	return more->n ? MAX(here->by.n + more->n - is_known, 1) : 0;
+}
+
+static void track_culprit_add(struct track *t, const struct culprit *more)
+{
+	bool is_known = culprits_has(&t->culprits, more->who.tgid);
+	struct track_culprit *here;
+
+	t->behind_ns += more->who.ns;
+	t->recent_behind_ns += (double)more->who.ns;
+	if (!more->who.tgid)
+		return; /* several processes, none of which can be named */
+	here = culprits_add(&t->culprits, more, track_culprit_pid(t));
+	if (here)
+		here->by.n = culprit_count(here, more, is_known);
+}
+
+/* A process that ran, of which a name may have many, each too short to be remembered. */
+static void ran_add(struct track *t, const struct behind_figures *who, bool is_another, uint32_t victim)
+{
+	struct culprit named = { .who = *who, .n = who->tgid != victim };
+	bool is_new = is_another && who->number > t->behind_number && !culprits_has(&t->culprits, who->tgid);
+	struct track_culprit *here;
+
+	track_culprit_add(t, &(struct culprit){ .who = *who });
+	here = who->tgid ? culprits_add(&t->names, &named, /* keep= */ 0) : NULL;
+	if (here)
+		here->by.n = named.n ? MAX(here->by.n + is_new, 1) : 0;
+}
+
+/* Each process has two entries beside each other, at most: in calls and between them. */
+static void behind_list_add(struct track *t, const struct behind_list *list, uint32_t victim)
+{
+	uint64_t number = t->behind_number;
+
+	for (size_t i = 0; i < list->n; i++) {
+		ran_add(t, &list->items[i], !i || list->items[i - 1].tgid != list->items[i].tgid, victim);
+		number = MAX(number, list->items[i].number);
+	}
+	t->behind_number = number;
 }
 
 /* Without room, a thread that lost more replaces the one that lost least. */
@@ -159,11 +201,32 @@ static void track_thread_add(struct track *t, uint32_t tid, uint64_t lost_ns)
 		if (t->threads[i].lost_ns < t->threads[least].lost_ns)
 			least = i;
 	}
+	t->has_late_threads |= t->n_threads == TRACK_THREADS_MAX;
 	if (t->n_threads < TRACK_THREADS_MAX)
 		least = t->n_threads++;
 	else if (t->threads[least].lost_ns >= lost_ns)
 		return;
-	t->threads[least] = (struct track_thread){ .tid = tid, .lost_ns = lost_ns };
+	t->threads[least] = (struct track_thread){ .tid = tid, .lost_ns = lost_ns, .is_late = t->has_late_threads };
+}
+
+/* What each driving thread lost to the class of the detector; of other detectors the worst thread alone is known. */
+static void track_threads_add(struct track *t, const struct track_tick *tick)
+{
+	const struct detector_view *view = tick->view;
+	const struct condition *c = tick->condition;
+	enum blame_class class = t->detector->takes;
+
+	if (t->detector->check || !c->account) {
+		track_thread_add(t, c->tid, c->lost_ns);
+		return;
+	}
+	for (size_t i = 0; i < view->n_driving; i++) {
+		struct driving one;
+
+		driving_of(&view->accounts[i], &one);
+		if (one.in_ns[class] + one.between_ns[class])
+			track_thread_add(t, view->accounts[i].tid, one.in_ns[class] + one.between_ns[class]);
+	}
 }
 
 static void recent_decay(struct track *t, uint64_t wall_ns)
@@ -176,8 +239,11 @@ static void recent_decay(struct track *t, uint64_t wall_ns)
 	t->recent_least_ns *= keep;
 	for (size_t i = 0; i < t->ops.n; i++)
 		t->ops.items[i].recent_lost_ns *= keep;
-	for (size_t i = 0; i < t->n_culprits; i++)
-		t->culprits[i].recent_ns *= keep;
+	t->recent_behind_ns *= keep;
+	for (size_t i = 0; i < t->culprits.n; i++)
+		t->culprits.items[i].recent_ns *= keep;
+	for (size_t i = 0; i < t->names.n; i++)
+		t->names.items[i].recent_ns *= keep;
 }
 
 /* The time base of the lost share: the time of one thread, or more if calls of several threads lose time. */
@@ -291,7 +357,7 @@ static int sums_add(struct track *t, const struct track_tick *tick, uint64_t ear
 	t->weight_ns += (double)c->lost_ns;
 	t->recent_lost_ns += (double)c->lost_ns;
 	track_account_add(t, c, MIN(c->earlier_ns, earlier_ns));
-	track_thread_add(t, c->tid, c->lost_ns);
+	track_threads_add(t, tick);
 	if (c->longest.ns > s->longest.ns)
 		s->longest = c->longest;
 	if (c->chain.ns > s->chain.ns)
@@ -300,8 +366,7 @@ static int sums_add(struct track *t, const struct track_tick *tick, uint64_t ear
 	for (size_t i = 0; i < c->n_who; i++)
 		track_culprit_add(t, &c->who[i]);
 	if (t->detector->has_culprits && !t->of && tick->process->in_tick)
-		for (size_t i = 0; i < tick->process->in_tick->behind.n; i++)
-			track_culprit_add(t, &(struct culprit){ .who = tick->process->in_tick->behind.items[i] });
+		behind_list_add(t, &tick->process->in_tick->behind, view->process->tgid);
 	return ops_add(t, tick);
 }
 
@@ -336,6 +401,20 @@ void track_open(struct track *t, const struct track_tick *tick, uint64_t number)
 	track_fill(t, tick);
 }
 
+static void culprits_again(struct track_culprits *list, const struct track_culprits *again, uint32_t keep)
+{
+	for (size_t i = 0; i < list->n; i++)
+		list->items[i].recent_ns = 0;
+	for (size_t i = 0; i < again->n; i++) {
+		const struct culprit *more = &again->items[i].by;
+		bool is_known = culprits_has(list, more->who.tgid);
+		struct track_culprit *here = culprits_add(list, more, keep);
+
+		if (here)
+			here->by.n = culprit_count(here, more, is_known);
+	}
+}
+
 int track_reopen(struct track *t, const struct track *again, const struct track_tick *tick)
 {
 	for (size_t i = 0; i < again->ops.n; i++) {
@@ -349,15 +428,14 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	}
 	for (size_t i = 0; i < again->sites.n; i++)
 		sites_note(&t->sites, again->sites.items[i].stack, again->sites.items[i].ns);
+	t->has_late_threads |= again->has_late_threads;
 	for (size_t i = 0; i < again->n_threads; i++)
 		track_thread_add(t, again->threads[i].tid, again->threads[i].lost_ns);
-	for (size_t i = 0; i < t->n_culprits; i++)
-		t->culprits[i].recent_ns = 0;
-	for (size_t i = 0; i < again->n_culprits; i++)
-		track_culprit_add(t, &again->culprits[i].by);
+	culprits_again(&t->culprits, &again->culprits, track_culprit_pid(t));
+	culprits_again(&t->names, &again->names, /* keep= */ 0);
+	t->behind_number = again->behind_number;
 	t->behind_ns += again->behind_ns;
-	for (size_t i = 0; i < again->n_culprits; i++)
-		t->behind_ns -= again->culprits[i].by.who.ns; /* track_culprit_add() counted it already */
+	t->recent_behind_ns = again->recent_behind_ns;
 	t->base_lost_ns = t->sums.lost_ns;
 	t->sums.present_ns += again->sums.present_ns;
 	t->sums.time_ns += again->sums.time_ns;

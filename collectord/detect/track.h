@@ -33,9 +33,16 @@ struct track_culprit {
 	enum track_kin { KIN_NOT_ASKED, KIN_WORKER, KIN_OTHER } kin; /* whether it works for the waiting process */
 };
 
+/* Without room, one with more recent time replaces the one with least. */
+struct track_culprits {
+	struct track_culprit items[TRACK_CULPRITS_MAX];
+	size_t n;
+};
+
 struct track_thread {
 	uint32_t tid;
-	uint64_t lost_ns;
+	uint64_t lost_ns; /* its own, in ticks in which another one lost more, too, where that is known */
+	bool is_late;	  /* it took the place of another one: it may have lost more before */
 };
 
 struct track {
@@ -61,12 +68,17 @@ struct track {
 	struct detector_sums sums;
 	uint64_t blame_ns[BLAME_COUNT]; /* of the accounts of threads that lost time, in calls and between them */
 	ARRAY(struct track_op) ops;
-	struct track_culprit culprits[TRACK_CULPRITS_MAX];
-	size_t n_culprits;
+	struct track_culprits culprits;
+	struct track_culprits
+		names;		/* the same of a detector with .has_culprits alone: processes of one name are one */
+	uint32_t blamed_pid;	/* the culprit when it was found; 0: several, or nobody */
+	uint64_t behind_number; /* the highest of the processes that ran: those of the next tick may be new */
 	struct track_thread threads[TRACK_THREADS_MAX]; /* that lost the time */
 	size_t n_threads;
-	struct sites sites; /* of waits that it is about */
-	uint64_t behind_ns; /* of all culprits, those for which there was no room included */
+	bool has_late_threads;	 /* there was no room for one */
+	struct sites sites;	 /* of waits that it is about */
+	uint64_t behind_ns;	 /* of all culprits, those for which there was no room included */
+	double recent_behind_ns; /* the same, of the last few seconds */
 	struct finding finding;
 };
 

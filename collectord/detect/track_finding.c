@@ -29,13 +29,19 @@
 
 /* ---- culprit and operation ---- */
 
+/* Who is named where several are to blame: processes that ran by their names. */
+static const struct track_culprits *several(const struct track *t)
+{
+	return t->names.n ? &t->names : &t->culprits;
+}
+
 /* Whether too little of the lost time is attributed to name a culprit. */
 static bool is_nobody_known(const struct track *t)
 {
 	double all = 0;
 
-	for (size_t i = 0; i < t->n_culprits; i++)
-		all += t->culprits[i].recent_ns;
+	for (size_t i = 0; i < several(t)->n; i++)
+		all += several(t)->items[i].recent_ns;
 	return t->sums.is_accounted && all < KNOWN_RATIO * t->recent_lost_ns;
 }
 
@@ -43,16 +49,13 @@ static bool is_nobody_known(const struct track *t)
 static const struct track_culprit *culprit_most(const struct track *t)
 {
 	const struct track_culprit *most = NULL;
-	double all = 0;
 
-	for (size_t i = 0; i < t->n_culprits; i++) {
-		all += t->culprits[i].recent_ns;
-		if (!most || t->culprits[i].recent_ns > most->recent_ns)
-			most = &t->culprits[i];
-	}
+	for (size_t i = 0; i < t->culprits.n; i++)
+		if (!most || t->culprits.items[i].recent_ns > most->recent_ns)
+			most = &t->culprits.items[i];
 	if (is_nobody_known(t))
 		return NULL;
-	return most && most->recent_ns >= CULPRIT_RATIO * all && all > 0 ? most : NULL;
+	return most && most->recent_ns >= CULPRIT_RATIO * t->recent_behind_ns && t->recent_behind_ns > 0 ? most : NULL;
 }
 
 static const struct track_op *op_most(const struct track *t)
@@ -76,7 +79,7 @@ static void cause_name(struct finding_cause *cause, const struct culprit *by)
 
 uint32_t track_culprit_pid(const struct track *t)
 {
-	return t->finding.cause.is_several || t->of ? 0 : t->finding.cause.pid;
+	return t->blamed_pid;
 }
 
 void track_identify(struct track *t, const struct track_tick *tick)
@@ -98,7 +101,8 @@ void track_identify(struct track *t, const struct track_tick *tick)
 	if (culprit)
 		cause_name(&f->cause, &culprit->by);
 	else
-		f->cause.is_several = t->n_culprits > 0 && !is_nobody_known(t);
+		f->cause.is_several = t->culprits.n > 0 && !is_nobody_known(t);
+	t->blamed_pid = f->cause.is_several || t->of ? 0 : f->cause.pid;
 }
 
 bool track_is_same(const struct track *t, const struct track *earlier)
@@ -111,14 +115,12 @@ bool track_blames_another(const struct track *t)
 {
 	const struct track_culprit *most = culprit_most(t);
 	const struct track_op *op = op_most(t), *mine = NULL;
-	double all = 0, recent = 0, ops_all = 0;
+	double all = t->recent_behind_ns, recent = 0, ops_all = 0;
 	uint32_t pid = track_culprit_pid(t);
 
-	for (size_t i = 0; i < t->n_culprits; i++) {
-		all += t->culprits[i].recent_ns;
-		if (t->culprits[i].by.who.tgid == pid)
-			recent = t->culprits[i].recent_ns;
-	}
+	for (size_t i = 0; i < t->culprits.n; i++)
+		if (t->culprits.items[i].by.who.tgid == pid)
+			recent = t->culprits.items[i].recent_ns;
 	if (pid && recent < STALE_RATIO * all)
 		return true;
 	/* A group of culprits in which one now has nearly all of the wait. */
@@ -231,15 +233,29 @@ static uint64_t slow_calls(const struct histogram *h, uint64_t usual_ns)
 	return n;
 }
 
-/* The thread with most of the time lost; 0: none has enough of it. */
-static uint32_t thread_most(const struct track *t)
+/* The thread with most of the time lost; NULL: none has enough of it. */
+static const struct track_thread *thread_most(const struct track *t)
 {
 	const struct track_thread *most = NULL;
 
 	for (size_t i = 0; i < t->n_threads; i++)
 		if (!most || t->threads[i].lost_ns > most->lost_ns)
 			most = &t->threads[i];
-	return most && (double)most->lost_ns >= THREAD_RATIO * t->weight_ns ? most->tid : 0;
+	return most && (double)most->lost_ns >= THREAD_RATIO * t->weight_ns ? most : NULL;
+}
+
+static void thread_fill(struct track *t)
+{
+	const struct track_thread *most = thread_most(t);
+	struct finding *f = &t->finding;
+
+	f->tid = most ? most->tid : 0;
+	f->tid_lost_ns = 0;
+	/* Of one alone it is all, also what was lost before the first tick. */
+	if (most && (double)most->lost_ns >= t->weight_ns)
+		f->tid_lost_ns = f->lost_ns;
+	else if (most && !most->is_late)
+		f->tid_lost_ns = MIN(most->lost_ns, f->lost_ns);
 }
 
 static void op_fill(struct track *t, const struct track_tick *tick)
@@ -268,7 +284,7 @@ static void op_fill(struct track *t, const struct track_tick *tick)
 
 bool track_is_worth_telling(const struct track *t)
 {
-	return !t->detector->has_culprits || t->of || (t->n_culprits && !is_nobody_known(t)) ||
+	return !t->detector->has_culprits || t->of || (t->culprits.n && !is_nobody_known(t)) ||
 	       severity_now(t) > FINDING_LOW;
 }
 
@@ -280,14 +296,35 @@ static double share_of(const struct track *t, uint64_t ns)
 	return all_ns ? MIN((double)ns / (double)all_ns, 1) : 0;
 }
 
+/* The process of a name with the most time, of those that are remembered. */
+static uint32_t named_most(const struct track *t, const struct culprit *name)
+{
+	const struct culprit *most = NULL;
+
+	for (size_t i = 0; i < t->culprits.n; i++) {
+		struct culprit one = t->culprits.items[i].by;
+
+		one.n = 1;
+		if (culprit_is(&one, name) && (!most || one.who.ns > most->who.ns))
+			most = &t->culprits.items[i].by;
+	}
+	return most ? most->who.tgid : name->who.tgid;
+}
+
+/* Number of processes of a name, where that is no single one. */
+static uint32_t same_name(const struct track *t, const struct culprit *by)
+{
+	return t->names.n && by->n > 1 ? by->n : 0;
+}
+
 /* Names several culprits: the largest, and the next ones. */
 static void several_name(struct track *t)
 {
 	const struct culprit *order[FINDING_OTHERS_MAX + 1] = { NULL };
 	struct finding_cause *cause = &t->finding.cause;
 
-	for (size_t i = 0; i < t->n_culprits; i++) {
-		const struct culprit *next = &t->culprits[i].by;
+	for (size_t i = 0; i < several(t)->n; i++) {
+		const struct culprit *next = &several(t)->items[i].by;
 
 		for (size_t k = 0; k < ARRAY_SIZE(order) && next; k++) {
 			const struct culprit *here = order[k];
@@ -299,16 +336,24 @@ static void several_name(struct track *t)
 		}
 	}
 	memset(cause->others, 0, sizeof(cause->others));
-	if (order[0])
+	if (order[0]) {
 		cause_name(cause, order[0]);
+		cause->same_name = same_name(t, order[0]);
+		cause->pid = cause->same_name ? named_most(t, order[0]) : cause->pid;
+		t->sums.culprit_ns = order[0]->who.ns;
+	}
 	for (size_t i = 0; i < FINDING_OTHERS_MAX; i++) {
-		const struct behind_figures *who = order[i + 1] ? &order[i + 1]->who : NULL;
+		const struct culprit *by = order[i + 1];
+		const struct behind_figures *who = by ? &by->who : NULL;
+		uint32_t n = by ? same_name(t, by) : 0;
 
 		if (!who || (double)who->ns < CULPRIT_LEAST_RATIO * (double)t->behind_ns)
 			break;
-		cause->others[i] = (struct finding_other){
-			.pid = who->tgid, .uid = who->uid, .is_guarded = who->is_guarded, .share = share_of(t, who->ns)
-		};
+		cause->others[i] = (struct finding_other){ .pid = n ? named_most(t, by) : who->tgid,
+							   .uid = who->uid,
+							   .is_guarded = who->is_guarded,
+							   .same_name = n,
+							   .share = share_of(t, who->ns) };
 		memcpy(cause->others[i].comm, who->comm, sizeof(who->comm));
 	}
 }
@@ -333,8 +378,8 @@ static bool is_behind_workers(struct track *t, const struct track_tick *tick)
 {
 	bool is_found = false;
 
-	for (size_t i = 0; i < t->n_culprits; i++) {
-		struct track_culprit *c = &t->culprits[i];
+	for (size_t i = 0; i < t->culprits.n; i++) {
+		struct track_culprit *c = &t->culprits.items[i];
 
 		if (t->finding.cause.is_several ? (double)c->by.who.ns < CULPRIT_LEAST_RATIO * (double)t->behind_ns
 						: c->by.who.tgid != t->finding.cause.pid)
@@ -346,46 +391,80 @@ static bool is_behind_workers(struct track *t, const struct track_tick *tick)
 	return is_found;
 }
 
+/* The process that is blamed, or several where it has too little of all. */
+static void blamed_name(struct track *t)
+{
+	struct finding_cause *cause = &t->finding.cause;
+
+	for (size_t i = 0; i < t->culprits.n && t->blamed_pid; i++) {
+		const struct culprit *by = &t->culprits.items[i].by;
+
+		if (by->who.tgid != t->blamed_pid)
+			continue;
+		memset(cause->others, 0, sizeof(cause->others));
+		cause_name(cause, by);
+		cause->same_name = 0;
+		cause->is_several = (double)by->who.ns < CULPRIT_RATIO * (double)t->behind_ns;
+		t->sums.culprit_ns = by->who.ns;
+	}
+}
+
+static void culprits_count(struct track *t)
+{
+	struct finding *f = &t->finding;
+	struct detector_sums *s = &t->sums;
+
+	s->n_culprits = 0;
+	for (size_t i = 0; i < several(t)->n && (f->cause.pid || f->cause.is_several); i++) {
+		const struct culprit *by = &several(t)->items[i].by;
+
+		if ((double)by->who.ns >= CULPRIT_LEAST_RATIO * (double)t->behind_ns)
+			s->n_culprits += t->names.n ? 1 : MAX(by->n, 1);
+	}
+	/* Where none has a twentieth, as many as were seen. */
+	f->cause.processes = s->n_culprits || !f->cause.is_several ? s->n_culprits : (uint32_t)several(t)->n;
+}
+
 static void track_cause_fill(struct track *t, const struct track_tick *tick)
 {
 	struct finding *f = &t->finding;
 	struct detector_sums *s = &t->sums;
 
 	f->cause.longest = s->longest;
-	if (!t->detector->has_culprits || (t->of && !t->n_culprits)) {
+	if (!t->detector->has_culprits || (t->of && !t->culprits.n)) {
 		f->cause.share = 1;
 		f->cause.processes = f->cause.pid != 0;
 		return;
 	}
+	s->culprit_ns = 0;
 	/* Workers come and go: name the one with most of the time so far, or the largest of several. */
-	if (t->of && t->n_culprits) {
+	if (t->of) {
 		const struct track_culprit *most = culprit_most(t);
 
 		memset(f->cause.others, 0, sizeof(f->cause.others));
 		f->cause.is_several = !most;
-		if (most)
+		if (most) {
 			cause_name(&f->cause, &most->by);
+			s->culprit_ns = most->by.who.ns;
+		}
+	} else {
+		blamed_name(t);
 	}
 	if (f->cause.is_several)
 		several_name(t);
 	if (!t->of)
 		f->cause.is_worker = is_behind_workers(t, tick);
-	s->culprit_ns = 0;
-	s->n_culprits = 0;
-	for (size_t i = 0; i < t->n_culprits && (f->cause.pid || f->cause.is_several); i++) {
-		const struct behind_figures *who = &t->culprits[i].by.who;
-
-		if (who->tgid == f->cause.pid)
-			s->culprit_ns = who->ns;
-		if ((double)who->ns >= CULPRIT_LEAST_RATIO * (double)t->behind_ns)
-			s->n_culprits += MAX(t->culprits[i].by.n, 1);
-	}
-	/* Where none has a twentieth, as many as were seen. */
-	f->cause.processes = s->n_culprits || !f->cause.is_several ? s->n_culprits : (uint32_t)t->n_culprits;
+	culprits_count(t);
 	f->cause.share = share_of(t, s->culprit_ns);
 	f->cause.chain = (struct finding_chain){ .ns = 0 };
 	if (s->chain.n && s->chain.hop[0].pid == f->cause.pid)
 		f->cause.chain = s->chain;
+}
+
+/* Whether most was lost between calls: computing there has no place, and a call's would be another one. */
+static bool is_mostly_between(const struct track *t)
+{
+	return t->sums.between_ns > t->sums.lost_ns / 2;
 }
 
 /* What was lost in no single operation: most of it between calls, or in calls of several and between them. */
@@ -393,7 +472,7 @@ static void title_process(const struct track *t, struct finding *f)
 {
 	const char *title = t->detector->words.title;
 
-	if (t->sums.between_ns > t->sums.lost_ns / 2)
+	if (is_mostly_between(t))
 		detector_title_between(f, title);
 	else
 		detector_title_process(f, title);
@@ -439,7 +518,8 @@ static void from_fill(struct track *t, const struct process_memory *process)
 	const struct stack_frame *place = sites_most(&t->sites);
 	struct finding_site *from = &t->finding.from;
 
-	if (!place && process->sites)
+	memset(from, 0, sizeof(*from));
+	if (!place && process->sites && !is_mostly_between(t))
 		place = sites_most(&process->sites[t->number]);
 	if (!place)
 		return;
@@ -456,7 +536,7 @@ void track_fill(struct track *t, const struct track_tick *tick)
 	f->start_ns = t->from_ns;
 	f->present_ns = t->sums.present_ns;
 	f->lost_ns = t->sums.lost_ns;
-	f->tid = thread_most(t);
+	thread_fill(t);
 	f->measured = tick->condition && tick->condition->end_ns ? 0 : tick->view->measured;
 	op_fill(t, tick);
 	track_cause_fill(t, tick);

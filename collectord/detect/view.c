@@ -58,6 +58,9 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 	while (view.n_driving < view.n_accounts && is_of_one_driving(&view.accounts[view.n_driving]))
 		view.n_driving++;
 	view.layer = detector_view_layer(&view, is_any);
+	for (size_t i = 0; i < view.n_ops; i++)
+		view.is_always_thinned |= view.ops[i].op && view.ops[i].op->tier == OP_TIER_ALWAYS &&
+					  !op_figures_is_exact(&view.ops[i].figures);
 	for (size_t i = 0; i < view.n_ops; i++) {
 		if (!view.ops[i].op || view.ops[i].op->layer != view.layer)
 			continue;

@@ -29,6 +29,8 @@ struct source_ops {
 	const struct process_slot *(*slots)(const struct source *source);
 	struct figure_cell *(*cells)(const struct source *source);
 	uint32_t (*cells_used)(struct source *source); /* 0: what was used cannot be read now */
+	/* Calls of each cell that were left out to keep a budget. Return: NULL: none. NULL: there never are any */
+	const struct left_out *(*left_out)(const struct source *source);
 	int (*slot_release)(struct source *source, uint32_t slot);
 	int (*behind)(struct source *source, source_behind_func func, void *data);
 	/* Each thread with an account, and each that ended since; repeated entries are harmless. NULL: no accounts */

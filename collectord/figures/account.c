@@ -273,10 +273,23 @@ static int place_order(const void *a, const void *b)
 	return x->op < y->op ? -1 : x->op > y->op;
 }
 
+/* Moves time from between calls to a place of its own. */
+static struct account_place unseen_take(struct account_place *between, const __u64 unseen_ns[BLAME_COUNT])
+{
+	struct account_place unseen = { .ns = 0 };
+
+	for (int i = 0; i < BLAME_COUNT; i++) {
+		unseen.blame_ns[i] = MIN(unseen_ns[i], between->blame_ns[i]);
+		between->blame_ns[i] -= unseen.blame_ns[i];
+	}
+	return unseen;
+}
+
 size_t account_read(const struct account_record *r, struct account_part ret[ACCOUNT_PARTS_MOST])
 {
 	uint64_t wall_ns = r->now_ns - r->account.since_ns, in_ns = 0, on_cpu_ns, missing_ns;
 	uint64_t *cpu[ACCOUNT_OPS + 2], *ins[ACCOUNT_OPS + 2];
+	struct account_place unseen;
 	struct account_places p;
 	size_t n;
 
@@ -303,11 +316,12 @@ size_t account_read(const struct account_record *r, struct account_part ret[ACCO
 		(void)largest_cut(cpu, p.n_in, largest_cut(&between, 1, missing_ns));
 	}
 
+	unseen = unseen_take(&p.between, r->unseen_ns);
+	unseen.blame_ns[BLAME_OTHER] += missing_ns;
 	qsort(p.in, p.n_in, sizeof(p.in[0]), place_order);
 	n = place_tell(&p.between, ACCOUNT_BETWEEN, ret);
 	for (size_t i = 0; i < p.n_in; i++)
 		n += place_tell(&p.in[i], ACCOUNT_IN, &ret[n]);
-	if (missing_ns)
-		ret[n++] = (struct account_part){ .ns = missing_ns, .where = ACCOUNT_NOT_KNOWN, .class = BLAME_OTHER };
+	n += place_tell(&unseen, ACCOUNT_NOT_KNOWN, &ret[n]);
 	return n;
 }

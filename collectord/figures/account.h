@@ -13,9 +13,13 @@
 #include "bpf/record.h"
 
 enum account_where {
-	ACCOUNT_BETWEEN,   /* between calls */
-	ACCOUNT_IN,	   /* in a call at depth 0 */
-	ACCOUNT_NOT_KNOWN, /* the scheduler's clock and ours differ, or it was not measured: class BLAME_OTHER */
+	ACCOUNT_BETWEEN, /* between calls */
+	ACCOUNT_IN,	 /* in a call at depth 0 */
+	/*
+	 * The scheduler's clock and ours differ, or it was not measured: class BLAME_OTHER. Or calls were left out to
+	 * keep a budget, and it may be in one or between them
+	 */
+	ACCOUNT_NOT_KNOWN,
 	ACCOUNT_WHERE_COUNT
 };
 
@@ -49,13 +53,14 @@ int account_add(struct account *account, const struct account_part *part);
 int account_part_order(const struct account_part *a, const struct account_part *b);
 
 /* In calls: of ACCOUNT_OPS operations, of all others, and of the call in progress; between calls; not known. */
-#define ACCOUNT_PARTS_MOST ((ACCOUNT_OPS + 3) * BLAME_COUNT + 1)
+#define ACCOUNT_PARTS_MOST ((ACCOUNT_OPS + 4) * BLAME_COUNT)
 
 /**
  * account_read() - compute the parts of a thread's wall clock since its first call
  *
  * The rest of a call, and of the time between calls, counts as on the CPU. If these rests exceed the thread's CPU time
- * by more than 10 ms and 0.5 %, the excess is ACCOUNT_NOT_KNOWN.
+ * by more than 10 ms and 0.5 %, the excess is ACCOUNT_NOT_KNOWN. So is time that record->unseen_ns takes from the time
+ * between calls.
  * @record: a record for which account_is_torn() is false
  * @ret: sorted by account_part_order(), none with 0 ns; their sum is the time from record->account.since_ns to
  *       record->now_ns

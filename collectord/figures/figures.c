@@ -153,7 +153,8 @@ static uint64_t slow_threshold_ns(const struct op_figures *op)
 	return MAX(slow_ns, SLOW_MEDIANS * median_ns);
 }
 
-static int cell_read(struct process_figures *p, struct figure_cell *cell)
+/* @left: NULL: nothing is left out */
+static int cell_read(struct process_figures *p, struct figure_cell *cell, const struct left_out *left)
 {
 	bool is_known = op_list_find(&p->ops, cell->op);
 	struct op_used *used = op_list_take(&p->ops, cell->op);
@@ -164,6 +165,8 @@ static int cell_read(struct process_figures *p, struct figure_cell *cell)
 	if (!used)
 		return -ENOMEM;
 	op = &used->figures;
+	if (left)
+		op->left_out = *left;
 	if (is_known && op->raw_ns == raw_ns && (uint32_t)op->abandoned == cell->abandoned &&
 	    (uint32_t)op->untimed == cell->untimed && !cell->max_ns)
 		return 0;
@@ -266,7 +269,7 @@ int figures_collect(struct figures *f, const struct figures_source *source)
 
 		if (slot == 0 || slot >= PROCESS_SLOTS || !f->by_slot[slot] || (cell->op && !op_get(cell->op)))
 			continue;
-		r = cell_read(f->by_slot[slot], cell);
+		r = cell_read(f->by_slot[slot], cell, source->left_out ? &source->left_out[i] : NULL);
 		if (r < 0)
 			worst = r;
 	}
@@ -352,7 +355,7 @@ static void forgotten_add(struct figures_forgotten *sums, const struct process_f
 	for (size_t i = 0; i < p->ops.used.n; i++) {
 		const struct op_figures *op = &p->ops.used.items[i]->figures;
 
-		sums->calls += op_figures_count(op);
+		sums->calls += op_figures_seen(op);
 		sums->removed_ns += op->raw_ns - op->total_ns;
 	}
 }

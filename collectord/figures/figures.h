@@ -63,6 +63,7 @@ struct wait_sites;
 struct figures_source {
 	const struct process_slot *slots; /* PROCESS_SLOTS */
 	struct figure_cell *cells;	  /* slow_ns and max_ns are written */
+	const struct left_out *left_out;  /* of each cell; NULL: nothing is left out */
 	/*
 	 * Returns the index from which on cells were never used; 0: cells cannot be read now. Called after the states
 	 * of the slots were read: a process that had ended by then claims no further cell.

@@ -2,15 +2,98 @@
 #include "figures/op_figures.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 
-uint64_t op_figures_count(const struct op_figures *op)
+#define ERROR_DEVIATIONS 2 /* standard deviations: 19 of 20 are within */
+
+uint64_t op_figures_seen(const struct op_figures *op)
 {
 	return op->durations.sum + op->untimed;
+}
+
+uint64_t op_figures_count(const struct op_figures *op)
+{
+	return op_figures_seen(op) + op->left_out.calls;
+}
+
+uint64_t op_figures_total_ns(const struct op_figures *op)
+{
+	return op->total_ns + op->left_out.ns;
+}
+
+uint64_t op_figures_bytes(const struct op_figures *op)
+{
+	return op->bytes + op->left_out.bytes;
+}
+
+bool op_figures_is_exact(const struct op_figures *op)
+{
+	return !op->left_out.ms;
+}
+
+double op_figures_count_error(const struct op_figures *op)
+{
+	const struct left_out *left = &op->left_out;
+	double error = ERROR_DEVIATIONS * sqrt((double)left->variance) + (double)left->bias;
+
+	if (op_figures_is_exact(op))
+		return 0;
+	return left->calls ? error / (double)op_figures_count(op) : -1;
+}
+
+/* Standard deviation of the durations, as part of their mean. */
+static double durations_spread(const struct histogram *h)
+{
+	double n = (double)h->sum, sum = 0, squares = 0, mean;
+
+	for (uint32_t i = histogram_next(h, 0); i < HISTOGRAM_BUCKETS; i = histogram_next(h, i + 1)) {
+		double ns = (double)histogram_bucket_low_ns(i), count = (double)histogram_count(h, i);
+
+		sum += count * ns;
+		squares += count * ns * ns;
+	}
+	mean = n > 0 ? sum / n : 0;
+	return mean > 0 ? sqrt(fmax(squares / n - mean * mean, 0)) / mean : 0;
+}
+
+double op_figures_time_error(const struct op_figures *op)
+{
+	double count = op_figures_count_error(op), spread;
+
+	if (op->untimed || (count != 0 && !op->durations.sum))
+		return -1;
+	if (count <= 0)
+		return count;
+	spread = ERROR_DEVIATIONS * durations_spread(&op->durations) / sqrt((double)op->durations.sum);
+	return sqrt(count * count + spread * spread);
+}
+
+int op_figures_add(struct op_figures *op, const struct op_figures *more)
+{
+	int r = histogram_merge(&op->durations, &more->durations);
+
+	if (r < 0)
+		return r;
+	op->total_ns += more->total_ns;
+	op->raw_ns += more->raw_ns;
+	op->bytes += more->bytes;
+	for (int i = 0; i < BLAME_COUNT; i++)
+		op->blame_ns[i] += more->blame_ns[i];
+	op->errors += more->errors;
+	op->abandoned += more->abandoned;
+	op->untimed += more->untimed;
+	op->left_out.calls += more->left_out.calls;
+	op->left_out.ns += more->left_out.ns;
+	op->left_out.bytes += more->left_out.bytes;
+	op->left_out.variance += more->left_out.variance;
+	op->left_out.bias += more->left_out.bias;
+	op->left_out.ms += more->left_out.ms;
+	return 0;
 }
 
 int op_figures_copy(const struct op_figures *from, struct op_figures *ret)
@@ -35,13 +118,20 @@ void op_figures_subtract(struct op_figures *op, const struct op_figures *earlier
 	op->errors -= earlier->errors;
 	op->abandoned -= earlier->abandoned;
 	op->untimed -= earlier->untimed;
+	op->left_out.calls -= earlier->left_out.calls;
+	op->left_out.ns -= earlier->left_out.ns;
+	op->left_out.bytes -= earlier->left_out.bytes;
+	op->left_out.variance -= earlier->left_out.variance;
+	op->left_out.bias -= earlier->left_out.bias;
+	op->left_out.ms -= earlier->left_out.ms;
 	histogram_subtract(&op->durations, &earlier->durations);
 }
 
 bool op_figures_is_same(const struct op_figures *a, const struct op_figures *b)
 {
 	return a->durations.sum == b->durations.sum && a->raw_ns == b->raw_ns && a->bytes == b->bytes &&
-	       a->untimed == b->untimed && a->abandoned == b->abandoned && a->errors == b->errors;
+	       a->untimed == b->untimed && a->abandoned == b->abandoned && a->errors == b->errors &&
+	       a->left_out.calls == b->left_out.calls;
 }
 
 void op_figures_done(struct op_figures *op)

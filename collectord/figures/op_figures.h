@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Exact figures of one operation in one process, and the list of operations that a process used.
+ * Figures of one operation in one process, and the list of operations that a process used. What was counted is exact;
+ * what was left out to keep a budget is an estimate beside it.
  */
 #pragma once
 
@@ -10,6 +11,7 @@
 
 #include "base/array.h"
 #include "bpf/record.h"
+#include "events/left_out.h"
 #include "figures/histogram.h"
 
 struct op_figures {
@@ -22,11 +24,30 @@ struct op_figures {
 	int32_t error_code; /* of one of these, in ticks, answers and files; 0: not known */
 	uint64_t abandoned;
 	uint64_t untimed;
+	struct left_out left_out; /* in no other member */
 	struct histogram durations;
 };
 
-/** op_figures_count() - number of calls, timed or not */
+/** op_figures_seen() - number of calls that were counted, timed or not */
+uint64_t op_figures_seen(const struct op_figures *op);
+/** op_figures_count() - number of calls, those left out among them */
 uint64_t op_figures_count(const struct op_figures *op);
+/** op_figures_total_ns() - time of all of them, without the tracer's share; those that were not timed have none */
+uint64_t op_figures_total_ns(const struct op_figures *op);
+/** op_figures_bytes() - bytes of all of them */
+uint64_t op_figures_bytes(const struct op_figures *op);
+/** op_figures_is_exact() - whether the operation was attached all the time */
+bool op_figures_is_exact(const struct op_figures *op);
+/**
+ * op_figures_count_error() - error of the number of calls, as part of it: the true number is mostly (19 of 20 times)
+ * within it. Return: 0: exact; -1: not known
+ */
+double op_figures_count_error(const struct op_figures *op);
+/** op_figures_time_error() - the same of the time of all calls */
+double op_figures_time_error(const struct op_figures *op);
+/** op_figures_add() - add the figures of another time, without the longest call and the error code. Return: 0 or
+ * -ENOMEM */
+int op_figures_add(struct op_figures *op, const struct op_figures *more);
 /** op_figures_copy() - copy all figures. Return: 0 or -ENOMEM */
 int op_figures_copy(const struct op_figures *from, struct op_figures *ret);
 /** op_figures_subtract() - subtract an earlier copy; max_ns is kept, because the longest call since then is unknown */

@@ -15,6 +15,12 @@
 
 struct budget;
 struct probe_set;
+
+/* A process. */
+struct budget_forcing {
+	uint32_t tgid, uid;
+	bool is_guarded; /* its own user may not inspect it */
+};
 struct target_set;
 
 /**
@@ -30,10 +36,15 @@ void budget_close(struct budget *budget);
 double budget_share(const struct budget *budget);
 /** budget_rung() - the current rung */
 enum governor_rung budget_rung(const struct budget *budget);
-/** budget_rung_name() - its name in messages: all, no_request, no_driver, duty */
-const char *budget_rung_name(enum governor_rung rung);
 /**
- * budget_left_out() - whether calls of an operation were left out since a time
- * @since_ns: CLOCK_MONOTONIC
+ * budget_forced_by() - the process for whose sake operations are left out, of all users' processes
+ * Return: false: none are left out, or it is not known
  */
-bool budget_left_out(const struct budget *budget, uint32_t op, uint64_t since_ns);
+bool budget_forced_by(const struct budget *budget, struct budget_forcing *ret);
+/**
+ * budget_share_kept() - the share that would keep tier 'always' exact, where it is not
+ * Return: 0: it is exact; above 1: no budget would
+ */
+double budget_share_kept(const struct budget *budget);
+/** budget_rung_name() - its name in messages: all, no_request, no_driver, duty, duty_all */
+const char *budget_rung_name(enum governor_rung rung);

@@ -3,9 +3,9 @@
  * Decides which groups of operations are attached, so that no thread loses more than the budget of its CPU time to
  * tracing. It has no clock and attaches nothing: budget.c measures, and acts on the decisions.
  *
- * The rungs of the ladder, each with less than the one before; operations of tier 'always' stay attached on all of
- * them. Now and then more is attached for the time of a window, to learn what the rest would cost, and on the lowest
- * rung to see a sample of its calls.
+ * The rungs of the ladder, each with less than the one before; operations of tier 'always' stay attached on all but
+ * the last. Now and then more is attached for the time of a window, to learn what the rest would cost, and on the
+ * lowest rung to see a sample of its calls.
  */
 #pragma once
 
@@ -28,6 +28,7 @@ enum governor_rung {
 	GOVERNOR_NO_REQUEST,
 	GOVERNOR_NO_DRIVER, /* not while a process makes driver calls outside of runtime calls */
 	GOVERNOR_DUTY,	    /* only tier 'always'; records without stacks, and without a sample of other calls */
+	GOVERNOR_DUTY_ALL,  /* nothing: tier 'always' alone takes too much */
 	GOVERNOR_RUNG_COUNT
 };
 
@@ -68,12 +69,16 @@ struct governor {
 	bool is_window;			 /* more is attached for a short time */
 	uint64_t window_ns;		 /* begin of the current window, or end of the last one */
 	uint32_t n_windows;		 /* on this rung */
-	uint64_t look_ns;		 /* time between windows above GOVERNOR_DUTY */
+	uint64_t random;		 /* state of a generator */
+	double stretch;	  /* of the current time between windows, by chance: a program has its own rhythm */
+	uint64_t look_ns; /* time between windows above GOVERNOR_DUTY */
 };
 
 /** governor_begin() - everything is attached */
 void governor_begin(struct governor *governor, const struct governor_limits *limits, uint64_t now_ns);
 /** governor_step() - take a sample and decide; to be called at the time that the last decision named, or later */
 struct governor_step governor_step(struct governor *governor, const struct governor_sample *sample);
+/** governor_share_kept() - the budget that would keep tier 'always' attached all the time; above 1: none would */
+double governor_share_kept(const struct governor *governor);
 /** governor_loss() - predicted share of its CPU time that the most affected thread loses on a rung */
 double governor_loss(const struct governor *governor, enum governor_rung rung);

@@ -46,6 +46,11 @@ static uint32_t kernel_cells_used(struct source *source)
 	return probe_set_cells_used(kernel_of(source)->probes);
 }
 
+static const struct left_out *kernel_left_out(const struct source *source)
+{
+	return probe_set_left_out_read(kernel_of(source)->probes);
+}
+
 static int kernel_slot_release(struct source *source, uint32_t slot)
 {
 	return probe_set_slot_release(kernel_of(source)->probes, slot);
@@ -136,6 +141,7 @@ static const struct source_ops kernel_ops = {
 	.slots = kernel_slots,
 	.cells = kernel_cells,
 	.cells_used = kernel_cells_used,
+	.left_out = kernel_left_out,
 	.slot_release = kernel_slot_release,
 	.behind = kernel_behind,
 	.accounts = kernel_accounts,

@@ -13,6 +13,21 @@
 
 #define ACCOUNTS_AT_ONCE 16
 
+/* Who gets the accounts, after what was not seen is set. */
+struct account_reading {
+	const struct probe_set *set;
+	probe_account_func func;
+	void *data;
+	bool sets_unseen;
+};
+
+static void account_pass(struct account_record *record, const struct account_reading *reading)
+{
+	if (reading->sets_unseen && reading->set->unseen)
+		reading->set->unseen(record, reading->set->unseen_data);
+	reading->func(record, reading->data);
+}
+
 /* Whether the account is complete, not one that is being written. */
 static bool account_is_whole(const struct account_record *record)
 {
@@ -20,7 +35,7 @@ static bool account_is_whole(const struct account_record *record)
 }
 
 /* Return: number of accounts passed to func, or -errno */
-static int accounts_living(struct probe_set *set, struct account_record *room, probe_account_func func, void *data)
+static int accounts_living(struct probe_set *set, struct account_record *room, const struct account_reading *reading)
 {
 	CLEANUP(closep) int fd = -1;
 	size_t n_bytes = 0, whole;
@@ -43,7 +58,7 @@ static int accounts_living(struct probe_set *set, struct account_record *room, p
 		n_bytes += n > 0 ? (size_t)n : 0;
 		whole = n_bytes / sizeof(*room);
 		for (size_t i = 0; i < whole; i++)
-			func(&room[i], data);
+			account_pass(&room[i], reading);
 		told += (int)whole;
 		n_bytes -= whole * sizeof(*room);
 		memmove(room, &room[whole], n_bytes);
@@ -67,7 +82,7 @@ static void share_give(const struct probe_set *set, const struct account_record 
 	share_entry_gone(&set->bpf->bss->n_accounts_ended, set->bpf->bss->accounts_ended_of, record->share);
 }
 
-static int accounts_of_ended(struct probe_set *set, struct account_record *room, probe_account_func func, void *data)
+static int accounts_of_ended(struct probe_set *set, struct account_record *room, const struct account_reading *reading)
 {
 	CLEANUP(freep) struct account_key *keys = calloc(ACCOUNTS_ENDED, sizeof(*keys));
 	int fd = bpf_map__fd(set->bpf->maps.accounts_ended), told = 0;
@@ -81,15 +96,22 @@ static int accounts_of_ended(struct probe_set *set, struct account_record *room,
 			continue;
 		if (!bpf_map_delete_elem(fd, &keys[i]))
 			share_give(set, room);
-		func(room, data);
+		account_pass(room, reading);
 		told++;
 	}
 	return told;
 }
 
+void probe_set_unseen(struct probe_set *set, void (*func)(struct account_record *record, void *data), void *data)
+{
+	set->unseen = func;
+	set->unseen_data = data;
+}
+
 int probe_set_accounts(struct probe_set *set, probe_account_func func, void *data)
 {
 	CLEANUP(freep) struct account_record *room = calloc(ACCOUNTS_AT_ONCE, sizeof(*room));
+	const struct account_reading reading = { set, func, data, .sets_unseen = true };
 	int living, ended;
 
 	/* Without task switches all time would count as on the CPU. */
@@ -97,9 +119,9 @@ int probe_set_accounts(struct probe_set *set, probe_account_func func, void *dat
 		return 0;
 	if (!room)
 		return -ENOMEM;
-	living = accounts_living(set, room, func, data);
+	living = accounts_living(set, room, &reading);
 	/* After the running threads, so that a thread which ends in between is not missed. */
-	ended = accounts_of_ended(set, room, func, data);
+	ended = accounts_of_ended(set, room, &reading);
 	if (living < 0)
 		return living;
 	return ended < 0 ? ended : living + ended;
@@ -108,8 +130,9 @@ int probe_set_accounts(struct probe_set *set, probe_account_func func, void *dat
 int probe_set_accounts_running(struct probe_set *set, probe_account_func func, void *data)
 {
 	CLEANUP(freep) struct account_record *room = calloc(ACCOUNTS_AT_ONCE, sizeof(*room));
+	const struct account_reading reading = { set, func, data, .sets_unseen = false };
 
-	return room ? accounts_living(set, room, func, data) : -ENOMEM;
+	return room ? accounts_living(set, room, &reading) : -ENOMEM;
 }
 
 void probe_set_accounts_forget(struct probe_set *set, uint32_t slot)

@@ -141,6 +141,8 @@ static int cell_give_back(struct probe_set *set, uint32_t idx)
 	if (probe_set_cells_map(set, idx + 1) < 0)
 		return -ENOMEM;
 	memset(&set->cells[idx], 0, sizeof(set->cells[idx]));
+	if (set->left_out)
+		set->left_out[idx] = (struct left_out){ .calls = 0 };
 	taker = bss->cell_takers[idx]; /* read first: once it is free another one may take it */
 	if (bpf_map_update_elem(bpf_map__fd(pool), NULL, &idx, BPF_ANY))
 		return -errno;
@@ -174,6 +176,24 @@ const struct process_slot *probe_set_slots(const struct probe_set *set)
 struct figure_cell *probe_set_cells(const struct probe_set *set)
 {
 	return set->cells;
+}
+
+struct left_out *probe_set_left_out(const struct probe_set *set)
+{
+	return set->left_out;
+}
+
+void probe_set_left_out_mark(struct probe_set *set, void (*func)(void *data), void *data)
+{
+	set->left_out_mark = func;
+	set->left_out_data = data;
+}
+
+const struct left_out *probe_set_left_out_read(const struct probe_set *set)
+{
+	if (set->left_out_mark)
+		set->left_out_mark(set->left_out_data);
+	return set->left_out;
 }
 
 uint32_t probe_set_cells_used(struct probe_set *set)

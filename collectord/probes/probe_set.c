@@ -261,6 +261,7 @@ static void set_freep(struct probe_set **set)
 		return;
 	set_unload(*set);
 	free((*set)->cpu_values);
+	free((*set)->left_out);
 	free((*set)->behind_keys);
 	free((*set)->behind_values);
 	free((*set)->wait_keys);
@@ -386,7 +387,10 @@ int probe_set_open(const struct probe_set_options *options, char *why, size_t wh
 	set->behind_values = calloc(BEHIND_ROWS_MAX, sizeof(*set->behind_values));
 	set->wait_keys = calloc(WAITS_MAX, sizeof(*set->wait_keys));
 	set->wait_values = calloc(WAITS_MAX, sizeof(*set->wait_values));
-	if (!set->cpu_values || !set->behind_keys || !set->behind_values || !set->wait_keys || !set->wait_values)
+	if (set->is_thinned)
+		set->left_out = calloc(PROCESS_CELLS, sizeof(*set->left_out));
+	if (!set->cpu_values || !set->behind_keys || !set->behind_values || !set->wait_keys || !set->wait_values ||
+	    (set->is_thinned && !set->left_out))
 		return -ENOMEM;
 	r = set_open_any(set, options, why, why_bytes);
 	if (r < 0)

@@ -17,6 +17,7 @@
 #include "bpf/ops.h"
 #include "bpf/record.h"
 
+struct left_out;
 struct probe_set;
 struct probe_library;
 
@@ -160,6 +161,15 @@ void probe_set_subordinate(struct probe_set *set, uint32_t first, uint32_t n);
 const struct process_slot *probe_set_slots(const struct probe_set *set); /* PROCESS_SLOTS, index 0 unused */
 struct figure_cell *
 probe_set_cells(const struct probe_set *set); /* PROCESS_CELLS, index 0 unused; slow_ns may be written */
+/**
+ * probe_set_left_out() - calls of each cell that were made while their operation was not attached; written by budget.c,
+ * zero again when the cell is freed. NULL: libraries are not attached in parts
+ */
+struct left_out *probe_set_left_out(const struct probe_set *set);
+/** probe_set_left_out_mark() - call a function whenever left_out is about to be read with the figures; NULL: none */
+void probe_set_left_out_mark(struct probe_set *set, void (*func)(void *data), void *data);
+/** probe_set_left_out_read() - the same as probe_set_left_out(), up to date */
+const struct left_out *probe_set_left_out_read(const struct probe_set *set);
 /** probe_set_cells_used() - map the used cells. Return: cells from this index on were never used; 0 without memory */
 uint32_t probe_set_cells_used(struct probe_set *set);
 /** probe_set_slot_release() - free the slot and cells of a gone process, after they were read */
@@ -229,8 +239,12 @@ typedef void (*probe_account_func)(const struct account_record *record, void *da
  * Return: number of calls of func, or -errno
  */
 int probe_set_accounts(struct probe_set *set, probe_account_func func, void *data);
-/** probe_set_accounts_running() - the same for running threads alone; the last accounts of others are left */
+/** probe_set_accounts_running() - the same for running threads alone, without unseen_ns; last accounts of others are
+ * left */
 int probe_set_accounts_running(struct probe_set *set, probe_account_func func, void *data);
+
+/** probe_set_unseen() - call a function for each account before it is given to others: it sets unseen_ns; NULL: none */
+void probe_set_unseen(struct probe_set *set, void (*func)(struct account_record *record, void *data), void *data);
 
 typedef void (*probe_wait_func)(const struct wait_key *key, const struct wait_value *value, void *data);
 /**

@@ -14,6 +14,7 @@
 #include "probes/attach.h"
 #include "probes/attach_number.h"
 #include "bpf/stack_record.h"
+#include "events/left_out.h"
 #include "probes/hooks.h"
 #include "probes/probe_set.h"
 
@@ -49,6 +50,11 @@ struct probe_set {
 	struct process_slot *slots;
 	struct figure_cell *cells; /* address space for PROCESS_CELLS, of which n_cells_mapped are mapped */
 	uint32_t n_cells_mapped;
+	struct left_out *left_out; /* of each cell; NULL: nothing is left out */
+	void (*left_out_mark)(void *data);
+	void *left_out_data;
+	void (*unseen)(struct account_record *record, void *data);
+	void *unseen_data;
 	struct behind_key *behind_keys; /* room for BEHIND_ROWS_MAX, as behind_values */
 	struct behind_value *behind_values;
 	struct wait_key *wait_keys; /* room for WAITS_MAX, as wait_values */

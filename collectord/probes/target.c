@@ -202,6 +202,19 @@ void target_set_thin(struct target_set *set, uint32_t groups)
 	}
 }
 
+uint32_t target_set_attached(const struct target_set *set)
+{
+	uint32_t groups = UINT32_MAX;
+
+	for (size_t i = 0; i < set->files.listed.n; i++) {
+		const struct target_library *library = &set->files.listed.items[i]->library;
+
+		if (library->probes)
+			groups &= probe_set_library_groups(library->probes);
+	}
+	return groups;
+}
+
 void target_set_second(struct target_set *set)
 {
 	uint64_t now_ns = clock_now_ns();

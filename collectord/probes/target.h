@@ -76,6 +76,8 @@ int target_set_remember(struct target_set *targets, const char *list_path);
 void target_set_keep(struct target_set *targets, bool is_on);
 /** target_set_thin() - in all libraries attach only these groups, bits of enum probe_group: probe_set_library_thin() */
 void target_set_thin(struct target_set *targets, uint32_t groups);
+/** target_set_attached() - groups that are attached now in all libraries that have any of their operations */
+uint32_t target_set_attached(const struct target_set *targets);
 /** target_set_close() - detach everything; calls `done` of running scans. Must not be called from its callbacks. */
 void target_set_close(struct target_set *targets);
 

@@ -147,6 +147,8 @@ int system_sampler_take(struct system_sampler *s, uint64_t now_ns, struct system
 		r = -EINVAL;
 	if (r < 0)
 		return r;
+	if (before.at_ns && now_ns - before.at_ns < SYSTEM_SAMPLE_LEAST_NS)
+		return -EAGAIN;
 	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
 		if (pressure_read(s->proc_fd, pressures[i], &now.pressure_us[i]) < 0)
 			sample.has_pressure = false;

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The kernel counts CPU time in ticks of 1 to 10 ms: shares of a shorter time say little. (Guess.) */
+#define SYSTEM_SAMPLE_LEAST_NS (250ull * 1000000)
+
 struct system_sample {
 	uint64_t time_ns;      /* monotonic */
 	double cpu_ratio;      /* busy share of all CPUs since the previous sample, 0...1; idle and iowait are idle */
@@ -27,5 +30,9 @@ struct system_sampler;
  */
 int system_sampler_new(int proc_fd, struct system_sampler **ret_sampler);
 void system_sampler_free(struct system_sampler *sampler);
-/** system_sampler_take() - take a sample. Return: 0; -EAGAIN the first time, without a previous sample; -errno */
+/**
+ * system_sampler_take() - take a sample
+ * Return: 0; -EAGAIN the first time, and less than SYSTEM_SAMPLE_LEAST_NS after the previous one: the next one has that
+ * time, too; -errno
+ */
 int system_sampler_take(struct system_sampler *sampler, uint64_t now_ns, struct system_sample *ret_sample);

@@ -10,6 +10,7 @@
 #include "events/event_message.h"
 #include "events/op.h"
 #include "events/source.h"
+#include "figures/op_message.h"
 #include "probes/lease.h"
 #include "probes/probe_set.h"
 #include "probes/target.h"
@@ -126,20 +127,10 @@ int answer_operation(const struct rpc_context *context, struct arena *arena, con
 	row->uid = p->process->identity.uid;
 	row->source = (char *)op_layer_to_source(op ? op->layer : OP_LAYER_NONE);
 	row->op = (char *)(op ? op->name : "unknown");
-	row->count = op_figures_count(figures);
-	row->errors = figures->errors;
+	op_figures_to_message(figures, row);
 	error_to_message(figures->error_code, row);
-	row->total_ns = figures->total_ns;
-	row->total_raw_ns = figures->raw_ns;
-	row->max_ns = figures->max_ns;
-	row->p50_ns = histogram_quantile(&figures->durations, 0.50, figures->max_ns);
-	row->p95_ns = histogram_quantile(&figures->durations, 0.95, figures->max_ns);
-	row->p99_ns = histogram_quantile(&figures->durations, 0.99, figures->max_ns);
-	row->bytes = figures->bytes;
 	row->blame_ns = blame_to_message_of(figures->raw_ns, figures->blame_ns,
 					    op_is_measured(op) ? source_measured(context->capture->source) : 0, arena);
-	row->abandoned = figures->abandoned;
-	row->untimed = figures->untimed;
 	row->exec_generation = p->process->identity.exec_gen;
 	if (!row->process_name || !row->blame_ns ||
 	    program_to_message(&p->process->identity.program, arena, &row->program) < 0)

@@ -16,6 +16,11 @@ struct recording;
 struct store;
 struct trace_hub;
 
+/* Share of its own CPU time that the thread which loses most spends in probes, 0...1. */
+struct cost_ratios {
+	double low, high; /* if caches are warm at every call, and if they never are */
+};
+
 struct rpc_context {
 	uv_loop_t *loop;
 	struct capture *capture;	   /* its collect, settle and let_go are for handlers, too */
@@ -31,8 +36,9 @@ struct rpc_context {
 	struct read_hub *reads; /* questions to it under way */
 	bool is_private;	/* of the client that started this daemon: what it may open it may see all of */
 	uint64_t started_ns;
-	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */
-	uint32_t n_closing;  /* probes of traces that have ended which are still to be closed, a second ago */
+	uint64_t ring_bytes;		     /* of call records; fixed when the daemon starts */
+	struct cost_ratios forgotten_ratios; /* of processes that no figures have any more */
+	uint32_t n_closing; /* probes of traces that have ended which are still to be closed, a second ago */
 	/* Answers of Query.Operations under way. */
 	LIST_HEAD(, operations) operations;
 	/*

@@ -57,7 +57,7 @@ struct probe_time {
 /* Sums over all processes in scope. */
 struct cost_sums {
 	struct probe_time probes;
-	double low_ratio, high_ratio; /* of the thread that loses most */
+	struct cost_ratios ratios;
 	uint64_t removed_ns;
 };
 
@@ -81,8 +81,9 @@ static double wall_share(const struct process_figures *p, uint64_t since_ns, uin
 	return end_ns > begin_ns ? MIN((double)ns / (double)(end_ns - begin_ns), 1.0) : 0;
 }
 
-static void process_ratios(struct cost_sums *sums, const struct process_figures *p, const struct since_process *then,
-			   const struct probe_time *time, uint64_t since_ns, uint64_t now_ns)
+static void process_ratios(struct cost_ratios *ratios, const struct process_figures *p,
+			   const struct since_process *then, const struct probe_time *time, uint64_t since_ns,
+			   uint64_t now_ns)
 {
 	const struct account_moment *before = then ? &then->accounts : NULL;
 	uint64_t n_before = before ? account_calls(before->accounts.items, before->accounts.n) : 0;
@@ -93,8 +94,38 @@ static void process_ratios(struct cost_sums *sums, const struct process_figures 
 	double high = rate < 0 ? wall_share(p, since_ns, now_ns, time->high_ns)
 			       : account_worst_share(rate, n_calls, time->high_ns);
 
-	sums->low_ratio = MAX(sums->low_ratio, low);
-	sums->high_ratio = MAX(sums->high_ratio, high);
+	ratios->low = MAX(ratios->low, low);
+	ratios->high = MAX(ratios->high, high);
+}
+
+static void cost_process_add(struct cost_sums *sums, const struct rpc_context *context, const struct process_figures *p,
+			     const struct since_process *then, uint64_t since_ns, uint64_t now_ns)
+{
+	struct probe_time time = { .low_ns = 0 };
+
+	for (size_t k = 0; k < p->ops.used.n; k++) {
+		const struct op_used *now = p->ops.used.items[k];
+		const struct op_figures *before;
+		uint64_t calls = since_op_calls(now, then);
+
+		if (!calls)
+			continue;
+		before = since_op(then, now->id);
+		probe_time_add(&time, op_head(context, p->process->identity.tgid, now->id), calls);
+		sums->removed_ns += now->figures.raw_ns - now->figures.total_ns;
+		sums->removed_ns -= before ? before->raw_ns - before->total_ns : 0;
+	}
+	sums->probes.low_ns += time.low_ns;
+	sums->probes.high_ns += time.high_ns;
+	process_ratios(&sums->ratios, p, then, &time, since_ns, now_ns);
+}
+
+void cost_forget(struct rpc_context *context, const struct process_figures *process)
+{
+	struct cost_sums sums = { .ratios = context->forgotten_ratios };
+
+	cost_process_add(&sums, context, process, NULL, context->started_ns, clock_now_ns());
+	context->forgotten_ratios = sums.ratios;
 }
 
 static struct cost_sums cost_sum(const struct rpc_context *context, const struct scope *scope,
@@ -110,26 +141,10 @@ static struct cost_sums cost_sum(const struct rpc_context *context, const struct
 	if (!since && !scope->lease && !scope->pids && scope->identity->can_read_all) {
 		probe_time_add(&sums.probes, CALL_HEAD_PLAIN, forgotten.calls);
 		sums.removed_ns = forgotten.removed_ns;
+		sums.ratios = context->forgotten_ratios;
 	}
-	for (size_t i = 0; (p = since_next(context->capture->figures, scope, since, &i, &then));) {
-		struct probe_time time = { .low_ns = 0 };
-
-		for (size_t k = 0; k < p->ops.used.n; k++) {
-			const struct op_used *now = p->ops.used.items[k];
-			const struct op_figures *before;
-			uint64_t calls = since_op_calls(now, then);
-
-			if (!calls)
-				continue;
-			before = since_op(then, now->id);
-			probe_time_add(&time, op_head(context, p->process->identity.tgid, now->id), calls);
-			sums.removed_ns += now->figures.raw_ns - now->figures.total_ns;
-			sums.removed_ns -= before ? before->raw_ns - before->total_ns : 0;
-		}
-		sums.probes.low_ns += time.low_ns;
-		sums.probes.high_ns += time.high_ns;
-		process_ratios(&sums, p, then, &time, since_ns, now_ns);
-	}
+	for (size_t i = 0; (p = since_next(context->capture->figures, scope, since, &i, &then));)
+		cost_process_add(&sums, context, p, then, since_ns, now_ns);
 	return sums;
 }
 
@@ -153,21 +168,45 @@ static double likely(double low, double high)
 static void tell_probes(Ingero__V1__Cost *cost, const struct cost_sums *sums)
 {
 	cost->probe_ns = (uint64_t)likely((double)sums->probes.low_ns, (double)sums->probes.high_ns);
-	cost->probe_ratio = likely(sums->low_ratio, sums->high_ratio);
+	cost->probe_ratio = likely(sums->ratios.low, sums->ratios.high);
 	cost->low_ratio_told_case = INGERO__V1__COST__LOW_RATIO_TOLD_LOW_RATIO;
-	cost->low_ratio = sums->low_ratio;
+	cost->low_ratio = sums->ratios.low;
 	cost->high_ratio_told_case = INGERO__V1__COST__HIGH_RATIO_TOLD_HIGH_RATIO;
-	cost->high_ratio = sums->high_ratio;
+	cost->high_ratio = sums->ratios.high;
 }
 
-static void tell_budget(Ingero__V1__Cost *cost, const struct budget *budget)
+/* The caller hears that it is another user's process, and nothing else of it. */
+static void tell_forced(Ingero__V1__Cost *cost, const struct budget *budget, const struct scope *scope)
 {
+	const struct scope all_of_caller = { .identity = scope->identity };
+	struct budget_forcing by;
+
+	if (!budget_forced_by(budget, &by))
+		return;
+	if (scope_sees(&all_of_caller, by.tgid, by.uid, by.is_guarded)) {
+		cost->forced_by_pid_told_case = INGERO__V1__COST__FORCED_BY_PID_TOLD_FORCED_BY_PID;
+		cost->forced_by_pid = by.tgid;
+	} else {
+		cost->forced_by_others_told_case = INGERO__V1__COST__FORCED_BY_OTHERS_TOLD_FORCED_BY_OTHERS;
+		cost->forced_by_others = true;
+	}
+}
+
+static void tell_budget(Ingero__V1__Cost *cost, const struct budget *budget, const struct scope *scope)
+{
+	double kept = budget ? budget_share_kept(budget) : 0;
+
 	if (!budget)
 		return;
+	if (kept > 0) {
+		cost->exact_budget_ratio_told_case = INGERO__V1__COST__EXACT_BUDGET_RATIO_TOLD_EXACT_BUDGET_RATIO;
+		cost->exact_budget_ratio = kept;
+	}
 	cost->budget_ratio_told_case = INGERO__V1__COST__BUDGET_RATIO_TOLD_BUDGET_RATIO;
 	cost->budget_ratio = budget_share(budget);
 	cost->level_told_case = INGERO__V1__COST__LEVEL_TOLD_LEVEL;
 	cost->level = (char *)budget_rung_name(budget_rung(budget));
+	tell_forced(cost, budget, scope);
 }
 
 Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *arena, const struct scope *scope,
@@ -198,7 +237,7 @@ Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *
 				probe_set_bystander_calls(context->capture->probes) -
 					(since ? since->bystander_calls : 0),
 				calibrated.bystander_ns);
-	tell_budget(cost, context->capture->budget);
+	tell_budget(cost, context->capture->budget, scope);
 	cost->kernel_bytes = probe_set_kernel_bytes(context->capture->probes);
 	return cost;
 }

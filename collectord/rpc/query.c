@@ -192,9 +192,10 @@ static void operations_closed(struct call *call, void *data)
 
 static void sink_forget(const struct process_figures *process, void *data)
 {
-	const struct rpc_context *context = data;
+	struct rpc_context *context = data;
 	struct operations *o;
 
+	cost_forget(context, process);
 	LIST_FOREACH(o, &context->operations, link)
 	{
 		const struct scope scope = operations_scope(o);

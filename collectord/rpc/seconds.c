@@ -7,7 +7,6 @@
 #include "capture.h"
 #include "clock.h"
 #include "events/source.h"
-#include "probes/budget.h"
 #include "rpc/accounts.h"
 #include "rpc/answer.h"
 #include "rpc/context.h"
@@ -52,14 +51,6 @@ static Ingero__V1__Summary *piece_add(struct seconds *s)
 }
 
 /* Adds the row of one operation since the last one and notes its figures, or does neither. */
-/* Rung of an operation in the second. */
-static const char *rung_of(const struct rpc_context *context, const struct seconds *s, uint32_t op)
-{
-	const struct budget *budget = context->capture->budget;
-
-	return budget && budget_left_out(budget, op, s->since.since_ns) ? "duty" : "exact";
-}
-
 static int second_row_add(struct seconds *s, const struct rpc_context *context, const struct process_figures *p,
 			  const struct op_used *used, struct since_process *then, uint64_t window_ns)
 {
@@ -94,8 +85,6 @@ static int second_row_add(struct seconds *s, const struct rpc_context *context, 
 	}
 	row->rate_told_case = INGERO__V1__OPERATION__RATE_TOLD_RATE;
 	row->rate = window_ns ? (double)row->count * (double)NSEC_PER_SEC / (double)window_ns : 0;
-	row->rung_told_case = INGERO__V1__OPERATION__RUNG_TOLD_RUNG;
-	row->rung = (char *)(uintptr_t)rung_of(context, s, used->id);
 	piece->operations[piece->n_operations++] = row;
 	op_figures_done(&noted->figures);
 	noted->figures = next;

@@ -231,7 +231,7 @@ uint64_t since_op_calls(const struct op_used *now, const struct since_process *t
 	if (!op_is_call(op_get(now->id)))
 		return 0;
 	before = since_op(then, now->id);
-	return op_figures_count(&now->figures) - (before ? op_figures_count(before) : 0);
+	return op_figures_seen(&now->figures) - (before ? op_figures_seen(before) : 0);
 }
 
 uint64_t since_calls(const struct process_figures *p, const struct since *since, uint32_t first)

@@ -31,6 +31,7 @@ static const struct level *level_of(const Ingero__V1__Cost *cost)
 		{ "no_request", ": trivial calls left out", ", not trivial calls" },
 		{ "no_driver", ": driver calls left out", ", not the driver" },
 		{ "duty", ": launches and copies sampled", ", sampled" },
+		{ "duty_all", ": all calls sampled", ", all sampled" },
 	};
 	static const struct level later = { "", ": some calls left out", ", not all calls" }; /* of a later daemon */
 
@@ -45,13 +46,36 @@ bool cost_is_thinned(const Ingero__V1__Cost *cost)
 	return *level_of(cost)->words != '\0';
 }
 
+/* The budget that would keep synchronises exact, of those that there are. */
+static struct cost_words remedy_of(const Ingero__V1__Cost *cost)
+{
+	static const unsigned int percents[] = { 1, 2, 5, 10, 20 }; /* base/daemon_options.def */
+	struct cost_words remedy = { .text = "" };
+
+	if (!cost->exact_budget_ratio_told_case)
+		return remedy;
+	for (size_t i = 0; i < ARRAY_SIZE(percents) && !*remedy.text; i++)
+		if (cost->exact_budget_ratio * 100 <= percents[i])
+			(void)snprintf(remedy.text, sizeof(remedy.text), " ('--budget %u%%' counts each synchronise)",
+				       percents[i]);
+	if (!*remedy.text)
+		(void)snprintf(remedy.text, sizeof(remedy.text), " ('--budget off' counts each synchronise)");
+	return remedy;
+}
+
+static const char *forced_words(const Ingero__V1__Cost *cost)
+{
+	return cost->forced_by_others_told_case && cost->forced_by_others ? " for another user's process" : "";
+}
+
 struct cost_words cost_budget(const Ingero__V1__Cost *cost)
 {
 	struct cost_words budget = { .text = "" };
 
 	if (cost->budget_ratio_told_case)
-		(void)snprintf(budget.text, sizeof(budget.text), "budget %s%s", units_ratio(cost->budget_ratio, 0).text,
-			       level_of(cost)->words);
+		(void)snprintf(budget.text, sizeof(budget.text), "budget %s%s%s%.50s",
+			       units_ratio(cost->budget_ratio, 0).text, level_of(cost)->words, forced_words(cost),
+			       remedy_of(cost).text);
 	return budget;
 }
 

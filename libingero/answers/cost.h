@@ -15,7 +15,7 @@ struct cost_share {
 struct cost_share cost_share(const Ingero__V1__Cost *cost);
 
 struct cost_words {
-	char text[128];
+	char text[160];
 };
 
 /**

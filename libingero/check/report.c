@@ -56,10 +56,16 @@ void check_report_append(struct check_result *results, size_t n, const struct te
 		text_line(out, style, TEXT_PLAIN, "all is well");
 }
 
+/* A warning is no failure of what is needed; the worst result of an optional check is a warning. */
+static bool result_passes(const struct check_result *result)
+{
+	return result->level == CHECK_LEVEL_OK || (result->level == CHECK_LEVEL_WARN && !result->is_optional);
+}
+
 static json_t *result_json(struct check_result *result)
 {
 	return json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:o}", "name", result->name, "level",
-			 check_level_name(result->level), "pass", result->level == CHECK_LEVEL_OK, "optional",
+			 check_level_name(result->level), "pass", result_passes(result), "optional",
 			 result->is_optional, "value", json_text(buf_text(&result->value)), "detail",
 			 json_text(buf_text(&result->detail)), "recommendation", json_text(buf_text(&result->way_out)));
 }

@@ -248,3 +248,14 @@ void text_paragraph(struct buf *out, const struct text_style *style, const char 
 	}
 	(void)buf_append_text(out, "\n");
 }
+
+void text_sentence(struct buf *out, const struct text_style *style, enum text_tone tone, const char *first,
+		   const char *fmt, ...)
+{
+	char text[1024];
+
+	FORMAT_INTO(text, sizeof(text), fmt);
+	text_tone(out, style, tone);
+	text_paragraph(out, style, first, text);
+	text_tone(out, style, TEXT_PLAIN);
+}

@@ -60,3 +60,6 @@ void text_parts(struct buf *out, const struct text_style *style, enum text_tone 
  * @first: start of the first line; the others are indented by as many columns
  */
 void text_paragraph(struct buf *out, const struct text_style *style, const char *first, const char *text);
+/** text_sentence() - append a paragraph in one tone: for text with a command, which is never cut */
+void text_sentence(struct buf *out, const struct text_style *style, enum text_tone tone, const char *first,
+		   const char *fmt, ...) PRINTF_LIKE(5, 6);

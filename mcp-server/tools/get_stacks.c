@@ -36,7 +36,8 @@ static const struct tool_member stacks_members[] = {
 	  "program), "
 	  "count and sums of the recorded calls, p99_ns, blame_ns; counted and counted_ns: estimates for all calls, "
 	  "absent "
-	  "where all were recorded; frames: innermost first; stack_why: why the stack is not complete" },
+	  "where all were recorded; is_inner: made within another traced call, whose time has theirs: do not add both; "
+	  "frames: innermost first; stack_why: why the stack is not complete" },
 	{ "more_stacks", "integer", "Number of stacks beyond these" },
 	{ "calls", "integer", "Recorded calls that match" },
 	{ "without", "integer", "Of these, calls without a stack" },
@@ -100,6 +101,8 @@ static void stack_write(struct writer *w, const struct stack_site *site)
 		count_write(w, "counted", site->counted);
 		count_write(w, "counted_ns", site->counted_ns);
 	}
+	if (site->is_inner)
+		writer_boolean(w, "is_inner", true);
 	if (row->stack)
 		frames_write(w, row->stack);
 	writer_close(w, '}');

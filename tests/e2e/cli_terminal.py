@@ -93,7 +93,7 @@ def restored(terminal, what):
 
 def ended_with_summary(terminal, what):
     restored(terminal, what)
-    # beside a finding, as on a busy machine, there is no "what it means"
+    # beside a finding without a remedy there is no "what it means"
     expect("watched for" in terminal.screen.normal and "cudaLaunchKernel" in terminal.screen.normal,
            f"{what}: no summary on the normal screen", terminal.screen.normal)
 

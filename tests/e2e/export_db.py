@@ -118,6 +118,10 @@ def main():
             counted = db.execute("SELECT sum(count), min(count >= stored) FROM event_aggregates").fetchone()
             if counted != (sum(before["counts"].values()), 1):
                 problems.append(f"aggregates count {counted}, want {sum(before['counts'].values())}")
+            tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            says = "but not what was lost" not in " ".join(run(cli, "export", "--help", home=home).split())
+            if says != bool(tables & {"gaps", "losses"}):
+                problems.append(f"the help text says {'that losses are in it' if says else 'that losses are not in it'}: {sorted(tables)}")
             problems += [*numbers(db), *chains(db), *shown(db)]
             if db.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 problems.append("the exported file is damaged")

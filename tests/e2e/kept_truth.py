@@ -76,6 +76,8 @@ def check_cost(check, live, kept_cost, removed_ns):
     check("cost: what was taken out of durations", kept_cost and kept_cost["removed_ns"] == removed_ns, kept_cost, removed_ns)
     check("cost: no less than while it was recorded", kept_cost and all(
         kept_cost[key] >= live[key] for key in ("probe_ns", "daemon_cpu_ns", "bystander_calls")), kept_cost, live)
+    check("cost: the share of processes that are gone and forgotten", kept_cost and 0 < kept_cost["low_ratio"] <= kept_cost["probe_ratio"] <=
+          kept_cost["high_ratio"] <= 1, kept_cost, live)
 
 
 def main(build):

@@ -48,18 +48,22 @@ def words(stack):
 
 def test_stacks(check, home, calls):
     """The table and every measure: sums over all sites are those of the calls."""
-    n = len(calls)
+    outermost = [call for call in calls if not call["depth"]]
+    n = len(outermost)
+    check("stacks: calls of the driver are within calls of the runtime", 0 < n < len(calls), n, len(calls))
     text = kept.words_of(home.answer("stacks", "--db", home.db))
     check("stacks: the line that calls", SITE[:-3] in text, text[:1500])
-    for by, total in (("count", n), ("time", sum(call["duration_ns"] for call in calls))):
+    for by, total in (("count", n), ("time", sum(call["duration_ns"] for call in outermost))):
         folded = home.answer("stacks", "--db", home.db, "--format", "folded", "--measure", by)
         weights = [int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()]
-        check(f"folded by {by}: the sum is that of the calls", abs(sum(weights) - total) <= len(weights), sum(weights), total)
+        check(f"folded by {by}: the sum is that of the calls, those within others not again", abs(sum(weights) - total) <= len(weights), sum(weights), total)
         orders = [[re.match(r"\w*", frame)[0] for frame in line.rsplit(" ", 1)[0].split(";")] for line in folded.splitlines()]
         orders = [order for order in orders if {"main", "call"} <= set(order)]
         check(f"folded by {by}: outermost first", orders and all(order.index("main") < order.index("call") for order in orders), folded[:500])
     one = home.answer("stacks", "--db", home.db, "--format", "folded", "--op", "cudaMalloc", "--measure", "count")
     check("folded of one operation", sum(int(line.rsplit(" ", 1)[1]) for line in one.splitlines()) == sum(call["op"] == "cudaMalloc" for call in calls))
+    inner = home.answer("stacks", "--db", home.db, "--format", "folded", "--op", "cuMemAlloc", "--measure", "count")
+    check("folded of an operation of the driver", sum(int(line.rsplit(" ", 1)[1]) for line in inner.splitlines()) == sum(call["op"] == "cuMemAlloc" for call in calls) > 0, inner)
     told = [json.loads(line) for line in home.answer("stacks", "--json", "--db", home.db).splitlines()]
     check("JSON: each site has its place", told and all(re.search("callers_shapes.py", json.dumps(line)) for line in told[:1]), told[:1])
 
@@ -104,6 +108,7 @@ def test_sql(check, home, calls):
     check_stack_traces(check, "SQL", calls, events, traces)
     sites = home.sql("SELECT * FROM call_sites", "--db", home.db)
     check("SQL call_sites: the sum is that of the calls", sum(row["count"] for row in sites) == len(calls), len(calls), sites[:2])
+    check("SQL call_sites: those within others say so", sum(row["count"] for row in sites if row["is_inner"]) == sum(call["depth"] > 0 for call in calls), sites[:2])
     check("SQL call_sites: the line", any(row["site_line"] == line_of_call() and row["site_func"] == "call" and row["site_file"].endswith("callers_shapes.py") for row in sites), sites[:3])
 
 

@@ -265,7 +265,7 @@ static const struct {
 	  "causal_chains findings system_snapshots sessions gaps host_operations behind accounts waits call_sites" },
 	{ "columns", "PRAGMA table_info(operations)",
 	  "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 "
-	  "26 27 28 29 30" },
+	  "26 27 28 29 30 31 32 33" },
 	{ "in small letters and quotes", "pragma table_info('sources')", "0 1 2" },
 	{ "printed", "SELECT printf('%5.1f us', 1234.5)", "1234.5 us" },
 	{ "formatted", "SELECT format('%,d', 1234567)", "1,234,567" },

@@ -106,21 +106,13 @@ static int figures_sum(struct stored_figures *to, const struct stored_figures *f
 {
 	struct op_figures *sum = &to->figures;
 	const struct op_figures *more = &from->figures;
-	int r = histogram_merge(&sum->durations, &more->durations);
+	int r = op_figures_add(sum, more);
 
 	if (r < 0)
 		return r;
 	to->measured |= from->measured;
-	sum->total_ns += more->total_ns;
-	sum->raw_ns += more->raw_ns;
 	sum->max_ns = MAX(sum->max_ns, more->max_ns);
-	sum->bytes += more->bytes;
-	for (int i = 0; i < BLAME_COUNT; i++)
-		sum->blame_ns[i] += more->blame_ns[i];
-	sum->errors += more->errors;
 	sum->error_code = more->error_code ? more->error_code : sum->error_code;
-	sum->abandoned += more->abandoned;
-	sum->untimed += more->untimed;
 	return 0;
 }
 

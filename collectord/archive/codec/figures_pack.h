@@ -43,8 +43,8 @@ enum figures_column {
 #define WAIT(name, member, most) FIGURES_WAIT_##name,
 #define WAIT_TEXT(name, member, at) FIGURES_WAIT_##name,
 #include "archive/codec/account_columns.def"
-	FIGURES_BEHIND_GUARDED =
-		127, /* for each of behind; the last ids are its and ERROR_CODE, because columns of waits may follow */
+	FIGURES_BEHIND_GUARDED = 127, /* for each of behind; the last ids are its, ERROR_CODE's and LEFT_*, because
+					 columns of waits may follow */
 };
 
 /** figures_max_guess() - guess of the longest call: the lower bound of the last filled bucket of the histogram */

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "events/event_message.h"
 #include "events/op.h"
+#include "figures/op_message.h"
 
 /* Number of arguments to show. For an operation unknown to this version: arguments before the first 0. */
 static size_t kept_args(const struct stored_event *stored)
@@ -146,18 +147,8 @@ Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_f
 		o->source = (char *)(uintptr_t)figures->op->source;
 		o->op = (char *)(uintptr_t)figures->op->name;
 	}
-	o->count = op_figures_count(f);
-	o->errors = f->errors;
+	op_figures_to_message(f, o);
 	error_to_message(f->error_code, o);
-	o->total_ns = f->total_ns;
-	o->total_raw_ns = f->raw_ns;
-	o->max_ns = f->max_ns;
-	o->p50_ns = histogram_quantile(&f->durations, 0.50, f->max_ns);
-	o->p95_ns = histogram_quantile(&f->durations, 0.95, f->max_ns);
-	o->p99_ns = histogram_quantile(&f->durations, 0.99, f->max_ns);
-	o->bytes = f->bytes;
-	o->abandoned = f->abandoned;
-	o->untimed = f->untimed;
 	o->blame_ns = blame_to_message_of(f->raw_ns, f->blame_ns, figures->measured, arena);
 	return o->blame_ns && program_to_message(&figures->process->program, arena, &o->program) == 0 ? o : NULL;
 }

@@ -91,6 +91,7 @@ static int stacks_row_add(struct stacks *s, const struct call_sum *sum)
 	row->max_ns = sum->max_ns;
 	row->counted = sum->counted;
 	row->counted_ns = sum->counted_ns;
+	row->is_inner = sum->is_inner;
 	row->blame_ns = blame_to_message_of(sum->raw_ns, sum->blame_ns, sum->measured, &s->arena);
 	r = row->blame_ns ? row_stack_set(s, sum, row) : -ENOMEM;
 	if (r < 0)

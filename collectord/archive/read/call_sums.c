@@ -38,9 +38,14 @@ static size_t sum_hash(uint32_t a, uint32_t b)
 	return (size_t)(((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15ull >> 20);
 }
 
+static size_t row_key_hash(uint32_t of, uint32_t stack, bool is_inner)
+{
+	return sum_hash(of * 2 + is_inner, stack);
+}
+
 static size_t row_hash(const struct call_sums *sums, size_t i)
 {
-	return sum_hash(sums->rows.items[i].of, sums->rows.items[i].stack);
+	return row_key_hash(sums->rows.items[i].of, sums->rows.items[i].stack, sums->rows.items[i].is_inner);
 }
 
 static size_t op_hash(const struct call_sums *sums, size_t i)
@@ -109,14 +114,14 @@ static int sum_op_find(struct sums_read *read, const struct read_process *proces
 	return 0;
 }
 
-static struct call_sum *sum_row_find(struct call_sums *sums, uint32_t of, uint32_t stack, size_t *ret_at)
+static struct call_sum *sum_row_find(struct call_sums *sums, uint32_t of, uint32_t stack, bool is_inner, size_t *ret_at)
 {
-	size_t at = sum_hash(of, stack);
+	size_t at = row_key_hash(of, stack, is_inner);
 
 	for (; sums->n_row_slots && sums->row_slots[at & (sums->n_row_slots - 1)]; at++) {
 		struct call_sum *row = &sums->rows.items[sums->row_slots[at & (sums->n_row_slots - 1)] - 1];
 
-		if (row->of == of && row->stack == stack)
+		if (row->of == of && row->stack == stack && row->is_inner == is_inner)
 			return row;
 	}
 	*ret_at = at;
@@ -124,26 +129,26 @@ static struct call_sum *sum_row_find(struct call_sums *sums, uint32_t of, uint32
 }
 
 /* Row of a stack in an entry, made if there is none. Return: borrowed until the next call; NULL without memory */
-static struct call_sum *sum_row(struct call_sums *sums, uint32_t of, uint32_t stack)
+static struct call_sum *sum_row(struct call_sums *sums, uint32_t of, uint32_t stack, bool is_inner)
 {
-	struct call_sum_op *op = &sums->ops.items[of];
-	struct call_sum fresh = { .process = op->process, .op = op->op, .stack = stack, .of = of };
+	const struct call_sum_op *op = &sums->ops.items[of];
+	struct call_sum fresh = {
+		.process = op->process, .op = op->op, .stack = stack, .of = of, .is_inner = is_inner
+	};
 	struct call_sum *row;
 	size_t at;
 
 	if (slots_grow(sums, sums->rows.n, &sums->row_slots, &sums->n_row_slots, row_hash) < 0)
 		return NULL;
-	row = sum_row_find(sums, of, stack, &at);
+	row = sum_row_find(sums, of, stack, is_inner, &at);
 	if (row)
 		return row;
 	if (stack && sums->n_with_stack >= CALL_SUMS_MAX)
-		return sum_row(sums, of, 0);
+		return sum_row(sums, of, 0, is_inner);
 	if (ARRAY_PUSH(&sums->rows, fresh) < 0)
 		return NULL;
 	sums->row_slots[at & (sums->n_row_slots - 1)] = (uint32_t)sums->rows.n;
 	sums->n_with_stack += stack != 0;
-	if (!stack)
-		op->rest = (uint32_t)sums->rows.n;
 	return &sums->rows.items[sums->rows.n - 1];
 }
 
@@ -183,11 +188,12 @@ static int sums_record_add(const struct read_event *event, void *data)
 	if (sum_op_find(read, event->process, stored->op) < 0)
 		return -ENOMEM;
 	op = &sums->ops.items[read->last_op];
+	op->has_outer |= !stored->call.depth;
 	*(is_sampled ? &op->sampled : &op->certain) += 1;
 	*(is_sampled ? &op->sampled_ns : &op->certain_ns) += stored->call.duration_ns;
 	if (event->start_unix_ns < wish->from_unix_ns || (wish->to_unix_ns && event->start_unix_ns >= wish->to_unix_ns))
 		return 0;
-	row = sum_row(sums, (uint32_t)read->last_op, stored->stack);
+	row = sum_row(sums, (uint32_t)read->last_op, stored->stack, stored->call.depth > 0);
 	if (!row)
 		return -ENOMEM;
 	sums->calls++;
@@ -209,7 +215,7 @@ static int sums_records_read(struct sums_read *read)
 		.columns = BLOCK_COLUMN(BLOCK_TIME) | BLOCK_COLUMN(BLOCK_PROCESS) | BLOCK_COLUMN(BLOCK_OP) |
 			   BLOCK_COLUMN(BLOCK_DURATION) | BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_BLAME) |
 			   BLOCK_COLUMN(BLOCK_MEASURED) | BLOCK_COLUMN(BLOCK_REASON) | BLOCK_COLUMN(BLOCK_RET) |
-			   BLOCK_COLUMN(BLOCK_ARG0) | BLOCK_COLUMN(BLOCK_STACK),
+			   BLOCK_COLUMN(BLOCK_ARG0) | BLOCK_COLUMN(BLOCK_STACK) | BLOCK_COLUMN(BLOCK_DEPTH),
 	};
 
 	return store_reader_events(read->reader, &filter, sums_record_add, read);
@@ -302,7 +308,7 @@ static int rest_estimate(struct call_sums *sums, const struct call_sums_wish *wi
 	sums->is_sampled = true;
 	if (!is_same)
 		return 0;
-	row = sum_row(sums, i, 0);
+	row = sum_row(sums, i, 0, op->certain && !op->has_outer);
 	if (!row)
 		return -ENOMEM;
 	row->counted += beyond(sums->ops.items[i].counted, sums->ops.items[i].certain);
@@ -318,7 +324,9 @@ static int compare_counted(const void *a, const void *b)
 		return x->counted_ns < y->counted_ns ? 1 : -1;
 	if (x->count != y->count)
 		return x->count < y->count ? 1 : -1;
-	return (x->stack > y->stack) - (x->stack < y->stack);
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return x->is_inner - y->is_inner;
 }
 
 static int compare_process(const void *a, const void *b)

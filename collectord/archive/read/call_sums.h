@@ -8,6 +8,10 @@
  * a process and operation are known in number and time from the exact figures; they are split by the shares that the
  * sampled records of each stack have of them. What no record stands for belongs to no stack. Sampling is every N-th
  * call of a thread: a loop of N calls would be seen at one of them alone.
+ *
+ * The time of a call within another traced call is in that one's time, too. So such calls have rows of their own, and
+ * the sum of the other rows has each moment once. What no record stands for is within other calls where all records of
+ * its operation and process are, else it counts as within none.
  */
 #pragma once
 
@@ -25,6 +29,7 @@ struct call_sum {
 	uint32_t op;	/* id of the reader; UINT32_MAX, 0: not known */
 	uint32_t stack; /* id of the reader; 0: none */
 	uint32_t of;	/* index of its process and operation */
+	bool is_inner;	/* all calls were made within other traced calls, else none was */
 	uint16_t measured;
 	uint64_t count; /* recorded calls, as the following */
 	uint64_t total_ns;
@@ -42,8 +47,8 @@ struct call_sum {
 struct call_sum_op {
 	const struct read_process *process;
 	uint32_t op;
-	uint32_t rest;			  /* row without a stack, index + 1; 0: none */
 	bool has_bytes;			  /* the first argument of its calls is a number of bytes */
+	bool has_outer;			  /* a record is of a call within no other */
 	uint64_t certain, certain_ns;	  /* records of the whole window of figures: of calls that are all recorded */
 	uint64_t sampled, sampled_ns;	  /* the others */
 	uint64_t counted, counted_ns;	  /* exact figures of that window */

@@ -18,6 +18,8 @@ struct figure {
 	uint64_t count, errors, total_ns, raw_ns, min_ns, max_ns, bytes, abandoned, untimed;
 	uint64_t p50_ns, p95_ns, p99_ns;
 	uint64_t kept; /* number of its calls in table events */
+	const char *rung;
+	double count_error, time_error; /* -1: not known */
 	__u64 blame_ns[BLAME_COUNT];
 	uint16_t measured;
 };
@@ -62,14 +64,17 @@ static int figure_add(struct table_cursor *c, const struct read_figures *f, uint
 		.to_unix_ns = to,
 		.count = op_figures_count(o),
 		.errors = o->errors,
-		.total_ns = o->total_ns,
+		.total_ns = op_figures_total_ns(o),
 		.raw_ns = o->raw_ns,
 		.max_ns = o->max_ns,
 		.min_ns = min_ns(&o->durations),
-		.bytes = o->bytes,
+		.bytes = op_figures_bytes(o),
 		.abandoned = o->abandoned,
 		.untimed = o->untimed,
 		.measured = f->measured,
+		.rung = op_figures_is_exact(o) ? "exact" : "duty",
+		.count_error = op_figures_count_error(o),
+		.time_error = op_figures_time_error(o),
 	};
 
 	if (!figure_is_wanted(&c->limits, f->process, f->op))

@@ -94,6 +94,9 @@ struct site {
 	C(uid, INTEGER, list_u64(list, p->uid), UID, "owner of the process")                                           \
 	C(source_name, TEXT, list_known_text(list, site->op ? site->op->source : ""), NONE, "cuda, driver, ...")       \
 	C(op_name, TEXT, list_known_text(list, site->op ? site->op->name : ""), OP_NAME, "name of the operation")      \
+	C(is_inner, INTEGER, list_u64(list, sum->is_inner), NONE,                                                      \
+	  "1: the calls were made within other traced calls, whose rows have their time, too; sums that have each "    \
+	  "moment once are those WHERE is_inner = 0")                                                                  \
 	C(site_file, TEXT, list_known_text(list, site->file), NONE,                                                    \
 	  "source file of the innermost Python frame; without one, of the innermost native frame with a name that is " \
 	  "not of a CUDA library; NULL: not known")                                                                    \
@@ -156,6 +159,8 @@ static int site_compare(const void *a, const void *b)
 
 	if (x->sum->of != y->sum->of)
 		return x->sum->of < y->sum->of ? -1 : 1;
+	if (x->sum->is_inner != y->sum->is_inner)
+		return x->sum->is_inner - y->sum->is_inner;
 	r = strcmp(x->func, y->func);
 	r = r ? r : strcmp(x->file, y->file);
 	r = r ? r : strcmp(x->module, y->module);

@@ -104,6 +104,12 @@ void table_result_u64(sqlite3_context *result, uint64_t value)
 	sqlite3_result_int64(result, (sqlite3_int64)MIN(value, (uint64_t)INT64_MAX));
 }
 
+void table_result_ratio(sqlite3_context *result, double ratio)
+{
+	if (ratio >= 0)
+		sqlite3_result_double(result, ratio);
+}
+
 void table_result_text(sqlite3_context *result, const char *text)
 {
 	sqlite3_result_text(result, text, -1, SQLITE_TRANSIENT);

@@ -108,6 +108,8 @@ bool table_column_is_shown(struct store_reader *reader, const struct table_colum
  */
 struct op_number table_op_number(struct reader_job *job, const struct read_op *op);
 void table_result_u64(sqlite3_context *result, uint64_t value);
+/** table_result_ratio() - return a ratio; NULL if it is negative: not known */
+void table_result_ratio(sqlite3_context *result, double ratio);
 void table_result_text(sqlite3_context *result, const char *text);
 /** table_result_op() - return source, op, source_name or op_name; @op: may be NULL */
 enum table_op_column { OP_COLUMN_source, OP_COLUMN_op, OP_COLUMN_source_name, OP_COLUMN_op_name };
@@ -144,6 +146,7 @@ extern const struct table table_gaps;
 #define I64(value) sqlite3_result_int64(result, (sqlite3_int64)(value))
 #define TEXT(value) table_result_text(result, (value))
 #define NOTHING ((void)0) /* SQL NULL */
+#define RATIO(value) table_result_ratio(result, (value))
 
 /* Makes a column of a row of bpf/blame.def; these are the last columns of a table. */
 #define BLAME_COLUMN(field, phrase, needs, of)                                                                         \

@@ -52,24 +52,19 @@ struct account_title account_title(const Ingero__V1__Account *account)
 	return title;
 }
 
-/* As many whole causes as fit, but at least the first. */
-static void detail_append(const char *detail, unsigned int room, struct buf *text)
+/* All causes where they fit, else the first. */
+static void detail_append(const struct account_line *line, unsigned int room, struct buf *text)
 {
-	char fits[sizeof(((struct account_line *)0)->detail)];
-	char *last;
+	size_t n = text_columns(line->detail) > room ? line->n_first : strlen(line->detail);
 
-	(void)snprintf(fits, sizeof(fits), "%s", detail);
-	while (text_columns(fits) > room && (last = strrchr(fits, ',')))
-		*last = '\0';
-	(void)buf_append_text(text, fits);
+	(void)buf_append(text, line->detail, n);
 }
 
 static unsigned int first_columns(const struct account_line *line)
 {
 	char first[sizeof(line->detail)];
 
-	(void)snprintf(first, sizeof(first), "%s", line->detail);
-	first[strcspn(first, ",")] = '\0';
+	(void)snprintf(first, sizeof(first), "%.*s", (int)line->n_first, line->detail);
 	return text_columns(first);
 }
 
@@ -122,7 +117,7 @@ static bool long_detail_append(const struct account_line *line, struct buf *text
 	CLEANUP(buf_done) struct buf detail = BUF_INIT, indent = BUF_INIT;
 	unsigned int room;
 
-	detail_append(line->detail, 0, &detail);
+	detail_append(line, 0, &detail);
 	room = style->columns > end ? style->columns - end : 0;
 	if (room >= DETAIL_COLUMNS_LEAST && longest_word(buf_text(&detail)) <= room &&
 	    text_columns(buf_text(&detail)) <= DETAIL_LINES_MOST * room) {
@@ -175,7 +170,7 @@ static unsigned int account_line_append(const struct account_line *line, unsigne
 			return column;
 		text_spaces(&text, gap_fit(line, gap, style->columns > n ? style->columns - n : 0));
 		n = text_columns(buf_text(&text));
-		detail_append(line->detail, style->columns > n ? style->columns - n : 0, &text);
+		detail_append(line, style->columns > n ? style->columns - n : 0, &text);
 	}
 	text_line(out, style, TEXT_PLAIN, "%s", buf_text(&text));
 	return column;
@@ -207,7 +202,7 @@ static void who_append(const struct account_line *line, struct buf *text)
 	const char *chain = strstr(line->detail, " ← ");
 	int n = (int)(chain ? (size_t)(chain - line->detail) : strlen(line->detail));
 
-	if (n && line->is_wait && line->is_linked && !memchr(line->detail, ',', (size_t)n) &&
+	if (n && line->is_wait && line->is_linked && !line->detail[line->n_first] &&
 	    !memchr(line->detail, '%', (size_t)n))
 		(void)buf_printf(text, " %.*s", n, line->detail);
 }

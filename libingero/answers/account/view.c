@@ -284,7 +284,7 @@ static const char *unnamed_words(const struct group *group)
 }
 
 /* "from python (4720) 71 % ← reads train.bin, python (4721) 20 % ← computes 90 %" */
-static void detail_format(struct group *group, char *detail, size_t n)
+static void detail_format(struct group *group, struct account_line *line)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
@@ -301,10 +301,12 @@ static void detail_format(struct group *group, char *detail, size_t n)
 		if (ratio < CAUSE_ALONE_RATIO)
 			(void)buf_printf(&text, " %s", units_ratio(ratio, UNITS_TIGHT).text);
 		chain_append(&cause->chain, cause->ns ? (double)cause->chain_ns / (double)cause->ns : 0, " ← ", &text);
+		if (i == 0)
+			line->n_first = MIN(text.n, sizeof(line->detail) - 1);
 		if (ratio >= CAUSE_ALONE_RATIO)
 			break;
 	}
-	(void)snprintf(detail, n, "%s", buf_text(&text));
+	(void)snprintf(line->detail, sizeof(line->detail), "%s", buf_text(&text));
 }
 
 static void from_format(const Ingero__V1__Site *from, char *text, size_t n)
@@ -331,7 +333,7 @@ static void line_of_group(struct group *group, struct account_line *line)
 	line->is_linked = *account_group_words(group->kind)->link != '\0' && !*unnamed_words(group);
 	(void)snprintf(line->label, sizeof(line->label), "%s",
 		       group->op ? group->op : account_group_words(group->kind)->label);
-	detail_format(group, line->detail, sizeof(line->detail));
+	detail_format(group, line);
 	from_format(group->from, line->from, sizeof(line->from));
 	if (group->kind == GROUP_READY && line->is_linked && group->causes.n)
 		(void)snprintf(line->brief, sizeof(line->brief), "%s %s%.*s", brief,

@@ -12,6 +12,7 @@
 struct account_line {
 	char label[64];	  /* "waits for a pipe" */
 	char detail[224]; /* wakers and resources: "from python (4720) 71 % ← reads train.bin"; "": unknown */
+	size_t n_first;	  /* bytes of the detail up to the end of its first cause */
 	char from[160];	  /* where the thread mostly waited: "at train.py:42 in load"; "": unknown */
 	char brief[80];	  /* label and waker in few columns: "ready behind ffmpeg" */
 	uint64_t ns;

@@ -6,12 +6,11 @@
 #include "libingero/render/user.h"
 #include "base/option.h"
 #include "libingero/answers/explain/bars.h"
-#include "libingero/answers/account/chain.h"
+#include "libingero/answers/explain/cause.h"
 #include "libingero/answers/account/text.h"
 #include "libingero/answers/lost.h"
 #include "libingero/answers/stack/place.h"
 #include "libingero/answers/time.h"
-#include "libingero/answers/trace/behind.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
@@ -22,181 +21,6 @@
 #define LINE_COLUMNS_MOST 1000u
 #define SURE_RATIO 0.995       /* smallest ratio shown as 100 % */
 #define PLACE_LEAST_RATIO 0.01 /* share of what was lost below which a place has no words of its own */
-
-static void share_append(double share, bool has_shares, struct buf *text)
-{
-	if (has_shares && share > 0)
-		(void)buf_printf(text, "%s ", units_ratio(share, UNITS_TIGHT).text);
-}
-
-/* The processes of a user whom the reader may not know: they have one name, and one share. */
-struct hidden {
-	size_t n;
-	double share;
-	size_t first; /* index of the first: 0 is the cause, others follow */
-};
-
-static struct hidden hidden_of(const Ingero__V1__Cause *cause, uint32_t uid)
-{
-	struct hidden hidden = { .n = 0 };
-
-	for (size_t i = 0; i < cause->n_others + 1; i++) {
-		const Ingero__V1__Culprit *other = i ? cause->others[i - 1] : NULL;
-
-		if ((other ? other->pid : cause->pid) || (other ? other->uid : cause->uid) != uid)
-			continue;
-		hidden.first = hidden.n++ ? hidden.first : i;
-		hidden.share += other ? other->share : cause->share;
-	}
-	return hidden;
-}
-
-static double first_share(const Ingero__V1__Cause *cause)
-{
-	return cause->pid ? cause->share : hidden_of(cause, cause->uid).share;
-}
-
-static struct culprit_name culprit_of_finding(const Ingero__V1__Finding *f, uint32_t pid, uint32_t tid,
-					      const char *comm, uint32_t uid)
-{
-	return trace_culprit(
-		&(struct culprit_of){
-			.pid = pid, .tid = tid, .victim_pid = f->pid, .comm = comm, .victim_name = f->process_name },
-		uid);
-}
-
-static void culprits_append(const Ingero__V1__Finding *f, bool has_shares, bool has_chain, struct buf *text)
-{
-	const Ingero__V1__Cause *cause = f->cause;
-	struct chain_text chain;
-
-	if (!cause->processes)
-		return;
-	(void)buf_printf(text, " %s",
-			 cause->pid ? culprit_of_finding(f, cause->pid, cause->tid, cause->comm, cause->uid).text
-				    : trace_hidden(hidden_of(cause, cause->uid).n, cause->uid).text);
-	chain = chain_text(cause->chain, cause->n_chain, f->pid);
-	if (has_chain)
-		chain_append(&chain,
-			     cause->chain_ns ? (double)chain_ns(cause->chain, cause->n_chain) / (double)cause->chain_ns
-					     : 0,
-			     " ← ", text);
-	for (size_t i = 0; i < cause->n_others; i++) {
-		const Ingero__V1__Culprit *other = cause->others[i];
-		struct hidden hidden = { .n = 0 };
-
-		if (!other->pid)
-			hidden = hidden_of(cause, other->uid);
-		if (hidden.n && hidden.first != i + 1)
-			continue;
-		(void)buf_append_text(text, ", ");
-		share_append(hidden.n ? hidden.share : other->share, has_shares, text);
-		(void)buf_append_text(text,
-				      hidden.n ? trace_hidden(hidden.n, other->uid).text
-					       : culprit_of_finding(f, other->pid, 0, other->comm, other->uid).text);
-	}
-	if (cause->n_others && cause->processes > 1 + cause->n_others)
-		(void)buf_printf(text, " and %zu more", cause->processes - 1 - cause->n_others);
-}
-
-static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct buf *text)
-{
-	const Ingero__V1__Cause *cause = f->cause;
-
-	if (!cause || !*cause->words)
-		return;
-	share_append(first_share(cause), has_shares, text);
-	(void)buf_append_text(text, cause->words);
-	culprits_append(f, has_shares, /* has_chain= */ true, text);
-}
-
-#define BETWEEN " between its calls"
-
-/* The title behind the name of the process, without @suffix. NULL: it does not begin with that name */
-static const char *title_predicate(const Ingero__V1__Finding *f, const char *suffix, int *ret_n)
-{
-	const char *title = f->title ? f->title : "";
-	struct process_name name = trace_process_name_short(f->process_name, f->program);
-	size_t n = strlen(name.text), n_title = strlen(title), n_suffix = strlen(suffix);
-
-	if (strncmp(title, name.text, n) != 0 || title[n] != ' ')
-		return NULL;
-	if (n_title > n_suffix && strcmp(title + n_title - n_suffix, suffix) == 0)
-		n_title -= n_suffix;
-	*ret_n = n_title > n ? (int)(n_title - n - 1) : 0;
-	return title + n + 1;
-}
-
-bool explain_is_between(const Ingero__V1__Finding *f)
-{
-	const char *title = f->title ? f->title : "";
-	size_t n = strlen(title);
-
-	return n > strlen(BETWEEN) && strcmp(title + n - strlen(BETWEEN), BETWEEN) == 0;
-}
-
-static bool words_begin(const Ingero__V1__Finding *f, const char *beginning)
-{
-	return f->cause && strncmp(f->cause->words, beginning, strlen(beginning)) == 0;
-}
-
-/* "has stopped making calls" and "waits for data" become one clause. Return: false: the cause is no verb */
-static bool verb_append(const Ingero__V1__Finding *f, const char *predicate, int n, struct buf *text)
-{
-	static const struct {
-		const char *words, *present, *past;
-	} verbs[] = {
-		{ "waits ", "waits ", "waited " },
-		{ "computes ", "computes ", "computed " },
-		{ "collects ", "collects ", "collected " },
-		{ "stopped ", "is stopped ", "was stopped " },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		size_t n_verb = strlen(verbs[i].past) - 1;
-		const char *rest;
-
-		if (!words_begin(f, verbs[i].words) || strstr(f->cause->words, BETWEEN))
-			continue;
-		rest = f->cause->words + strlen(verbs[i].words);
-		if (!n || strncmp(predicate, verbs[i].past, n_verb) == 0)
-			(void)buf_printf(text, "%s%s", verbs[i].past, rest);
-		else
-			(void)buf_printf(text, "%.*s and %s%s", n, predicate,
-					 strncmp(predicate, "has ", 4) == 0 ? verbs[i].present : verbs[i].past, rest);
-		return true;
-	}
-	return false;
-}
-
-struct explain_cause explain_event_text(const Ingero__V1__Finding *f, bool has_chain)
-{
-	struct explain_cause out = { .text = "" };
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
-	int n = 0;
-	const char *predicate = f->title && *f->title ? title_predicate(f, BETWEEN, &n) : "";
-	bool is_verb = predicate && verb_append(f, predicate, n, &text);
-	bool is_linked = words_begin(f, "behind") || words_begin(f, "through");
-
-	if (!is_verb && n)
-		(void)buf_printf(&text, "%.*s", n, predicate);
-	if (!is_verb && n && is_linked)
-		(void)buf_printf(&text, " %s", f->cause->words);
-	if (is_verb || (n && is_linked))
-		culprits_append(f, /* has_shares= */ false, has_chain, &text);
-	(void)snprintf(out.text, sizeof(out.text), "%s", buf_text(&text));
-	return out;
-}
-
-struct explain_cause explain_cause_text(const Ingero__V1__Finding *f)
-{
-	struct explain_cause out;
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
-
-	cause_append(f, /* has_shares= */ false, &text);
-	(void)snprintf(out.text, sizeof(out.text), "%s", buf_text(&text));
-	return out;
-}
 
 /* Behind the name of a node, if there is one. */
 static const char *id_digits(const Ingero__V1__Finding *f)
@@ -383,6 +207,20 @@ void explain_places_append(const struct explain_places *p, struct buf *text)
 					 places[i].before, places[i].name);
 }
 
+/* The thread with its own part. Recordings of earlier versions know only that it is half or more. */
+static void lost_thread_append(const Ingero__V1__Finding *f, struct buf *text)
+{
+	struct account_thread thread = account_thread(f->pid, f->tid);
+	struct units_text own = units_ns(f->tid_lost_ns, 0);
+
+	if (!f->tid_lost_ns_told_case)
+		(void)buf_printf(text, ", most of it in its %s", thread.text);
+	else if (strcmp(own.text, units_ns(f->lost_ns, 0).text) == 0)
+		(void)buf_printf(text, ", in its %s", thread.text);
+	else
+		(void)buf_printf(text, ", %s of it in its %s", own.text, thread.text);
+}
+
 static void lost_line_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
 {
 	struct explain_places places;
@@ -397,7 +235,7 @@ static void lost_line_append(const Ingero__V1__Finding *f, const struct text_sty
 		(void)buf_printf(&text, " of several threads in the %s in which it was seen",
 				 units_ns(f->present_ns, 0).text);
 	if (f->tid_told_case)
-		(void)buf_printf(&text, ", in its %s", account_thread(f->pid, f->tid).text);
+		lost_thread_append(f, &text);
 	places = explain_places(f);
 	explain_places_append(&places, &text);
 	if (f->recurrence)
@@ -416,7 +254,7 @@ static void finding_where_append(const Ingero__V1__Finding *f, unsigned int most
 		.most = most,
 	};
 
-	cause_append(f, /* has_shares= */ true, &note);
+	explain_cause_append(f, &note);
 	bars.first_note = buf_text(&note);
 	explain_bars_append(&bars, style, out);
 	if (note.n && (bars.first == BLAME_VIEW_COUNT || view.ns[bars.first] == 0))
@@ -445,7 +283,7 @@ static struct explain_command command_text(const char *command_name, const char 
 				 strpbrk(name, " \t'\"\\$&;*?#()<>|`") ? option_quote(name).text : name);
 		p = p[n] ? p + n + 1 : NULL;
 	}
-	if (db && strlen(db) >= sizeof(command.text) / 2)
+	if (db && (strlen(db) >= sizeof(command.text) / 2 || text.n >= sizeof(command.text)))
 		(void)snprintf(command.text, sizeof(command.text), "ingero %s --db FILE%s", command_name,
 			       strchr(db, '\n') ? " --db FILE" : "");
 	else
@@ -522,7 +360,7 @@ static void examples_append(const struct explain_finding *e, const struct text_s
 			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text);
 	}
 	if (n_kept)
-		text_line(out, style, TEXT_DIM, "           %s ID shows one", explain_command(e->db).text);
+		text_sentence(out, style, TEXT_DIM, "           ", "%s ID shows one", explain_command(e->db).text);
 }
 
 void explain_finding_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)

@@ -62,21 +62,3 @@ enum explain_severity { EXPLAIN_OTHER, EXPLAIN_LOW, EXPLAIN_MEDIUM, EXPLAIN_HIGH
 const char *explain_severity_name(enum explain_severity severity);
 /** explain_severity() - severity as a number: larger is worse */
 enum explain_severity explain_severity(const Ingero__V1__Finding *finding);
-
-struct explain_cause {
-	char text[512]; /* enough for three processes by name, and a chain */
-};
-
-/**
- * explain_cause_text() - the cause in the words of its finding, with up to three processes: "behind hog (pid 42,
- * root)", "out of its CPU quota"; "" where the cause is unknown
- */
-struct explain_cause explain_cause_text(const Ingero__V1__Finding *finding);
-/**
- * explain_event_text() - what the process did, in one clause of its title and its cause: "waited for data from loader
- * (pid 42, root) ← reads train.bin"; "" where the title does not begin with the name of the process
- * @has_chain: with what that process did meanwhile
- */
-struct explain_cause explain_event_text(const Ingero__V1__Finding *finding, bool has_chain);
-/** explain_is_between() - whether a finding is about time between calls alone */
-bool explain_is_between(const Ingero__V1__Finding *finding);

@@ -379,8 +379,8 @@ static int explain_accounts_append(const struct explain_question *q, const Inger
 	if (n_more && q->is_forgotten)
 		text_line(out, style, TEXT_DIM, "and %s", units_things(n_more, "more account", "more accounts").text);
 	else if (n_more)
-		text_line(out, style, TEXT_DIM, "and %s; '%s' shows all",
-			  units_things(n_more, "more account", "more accounts").text, blame_command(q->db).text);
+		text_sentence(out, style, TEXT_DIM, "", "and %s; '%s' shows all",
+			      units_things(n_more, "more account", "more accounts").text, blame_command(q->db).text);
 	return 0;
 }
 
@@ -434,8 +434,8 @@ static void report_findings_append(const struct explain_question *q, const Inger
 	if (i > 0 && i < reply->n_findings && q->is_forgotten)
 		text_line(out, style, TEXT_DIM, "%zu more", reply->n_findings - i);
 	else if (i > 0 && i < reply->n_findings)
-		text_line(out, style, TEXT_DIM, "%zu more; '%s ID' shows one", reply->n_findings - i,
-			  explain_command(q->db).text);
+		text_sentence(out, style, TEXT_DIM, "", "%zu more; '%s ID' shows one", reply->n_findings - i,
+			      explain_command(q->db).text);
 	used += LIST_TITLE_LINES;
 	most = q->is_list || !style->rows ? SIZE_MAX : MAX(room > used ? room - used : 0, LIST_LEAST);
 	if (most < reply->n_findings - i && most > LIST_LEAST)

@@ -87,6 +87,7 @@ static void site_json_append(const struct stack_site *site, enum stack_by by, st
 	count_member_append(out, "counted", site->counted);
 	count_member_append(out, "counted_ns", site->counted_ns);
 	(void)buf_printf(out, ",\"is_estimate\":%s", site->is_estimate ? "true" : "false");
+	(void)buf_printf(out, ",\"is_inner\":%s", site->is_inner ? "true" : "false");
 	if (by == STACK_BY_STACK && site->most->node_told_case)
 		text_member_append(out, "node", site->most->node);
 	if (site->has_place) {

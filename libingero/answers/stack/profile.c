@@ -134,22 +134,26 @@ static int site_rows_add(struct flame *profile, const struct stack_measure *meas
 	return r;
 }
 
-int stack_profile_add(struct flame *profile, const struct stack_sites *sites, uint64_t limit)
+int stack_profile_add(struct flame *profile, const struct stack_sites *sites, uint64_t limit, bool takes_inner)
 {
-	size_t n = limit && limit < sites->sites.n ? (size_t)limit : sites->sites.n;
 	struct stack_measure measures[FLAME_VALUES_MAX];
 	CLEANUP(layers_done) struct layers layers = { .frames = { .items = NULL } };
+	uint64_t n = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < profile->n_values && r == 0; i++)
 		r = stack_measure_parse(profile->values[i].name, &measures[i]);
-	for (size_t i = 0; i < n && r == 0; i++)
+	for (size_t i = 0; i < sites->sites.n && (!limit || n < limit) && r == 0; i++) {
+		if (sites->sites.items[i].is_inner && !takes_inner)
+			continue;
 		r = site_rows_add(profile, measures, &sites->sites.items[i], &layers);
+		n++;
+	}
 	return r;
 }
 
 int stack_profile_add_change(struct flame *profile, const struct stack_measure *measure, const struct stack_rows *rows,
-			     bool is_before)
+			     bool takes_inner, bool is_before)
 {
 	CLEANUP(layers_done) struct layers layers = { .frames = { .items = NULL } };
 	int r = 0;
@@ -157,6 +161,8 @@ int stack_profile_add_change(struct flame *profile, const struct stack_measure *
 	for (size_t i = 0; i < rows->rows.n && r == 0; i++) {
 		uint64_t weights[] = { 0, 0 };
 
+		if (rows->rows.items[i]->is_inner && !takes_inner)
+			continue;
 		weights[is_before] = stack_measure_of(measure, rows->rows.items[i]);
 		r = row_add_weights(profile, &layers, rows->rows.items[i], weights);
 	}

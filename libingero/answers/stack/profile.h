@@ -24,13 +24,15 @@ size_t stack_profile_value(const struct flame *profile, const struct stack_measu
 /**
  * stack_profile_add() - add the rows of sites
  * @limit: of so many sites, the first; 0: of all
+ * @takes_inner: also calls within others, in whose values theirs are, too: for calls of one operation
  * Return: 0 or -ENOMEM
  */
-int stack_profile_add(struct flame *profile, const struct stack_sites *sites, uint64_t limit);
+int stack_profile_add(struct flame *profile, const struct stack_sites *sites, uint64_t limit, bool takes_inner);
 /**
  * stack_profile_add_change() - add rows to a profile of a change
+ * @takes_inner: as of stack_profile_add()
  * @is_before: they are of the earlier time
  * Return: 0 or -ENOMEM
  */
 int stack_profile_add_change(struct flame *profile, const struct stack_measure *measure, const struct stack_rows *rows,
-			     bool is_before);
+			     bool takes_inner, bool is_before);

@@ -13,6 +13,7 @@
 #include "libingero/render/units.h"
 
 #define ESTIMATE "~"
+#define INNER "· " /* before the operation */
 #define OP_COLUMNS 22u
 #define PLACE_COLUMNS_LEAST 24u /* "train.py:142 in forward" */
 #define WITHOUT "no stack"
@@ -110,7 +111,7 @@ static void site_cells_add(const struct stack_question *q, const struct stack_si
 			&blame, "%s %s", blame_view_label(class),
 			units_ratio((double)site->blame.ns[class] / (double)site->blame.sum_ns, UNITS_TIGHT).text);
 	table_add(t, TEXT_PLAIN, "%s", buf_text(&blame));
-	table_add(t, TEXT_PLAIN, "%s", trace_op_label(site->most->op).text);
+	table_add(t, TEXT_PLAIN, "%s%s", site->is_inner ? INNER : "", trace_op_label(site->most->op).text);
 	if (site->has_place && q->by == STACK_BY_STACK)
 		stack_chain_append(site->most->stack, &place);
 	else if (site->has_place)
@@ -185,12 +186,23 @@ static bool has_estimates(const struct stack_rows *rows, const struct stack_site
 	return rows->end && rows->end->is_sampled;
 }
 
+static bool has_inner(const struct stack_sites *sites, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sites->sites.items[i].is_inner)
+			return true;
+	return false;
+}
+
 static void stack_footer_append(const struct stack_question *q, const struct stack_rows *rows,
-				const struct stack_sites *sites, const struct text_style *style, struct buf *out)
+				const struct stack_sites *sites, size_t n, const struct text_style *style,
+				struct buf *out)
 {
 	const Ingero__V1__StacksEnd *end = rows->end;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
+	if (has_inner(sites, n))
+		text_paragraph(out, style, "", INNER "within another traced call, whose row has their time, too");
 	if (has_estimates(rows, sites))
 		text_paragraph(out, style, "",
 			       ESTIMATE
@@ -237,6 +249,6 @@ int stack_report_append(const struct stack_question *q, const struct stack_rows 
 	if (n < sites->sites.n)
 		text_line(out, style, TEXT_DIM, "and %s more; '--limit' shows them",
 			  units_count(sites->sites.n - n).text);
-	stack_footer_append(q, rows, sites, style, out);
+	stack_footer_append(q, rows, sites, n, style, out);
 	return out->failed ? -ENOMEM : 0;
 }

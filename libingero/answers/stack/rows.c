@@ -59,6 +59,15 @@ int stack_ask(struct ingero *ingero, struct stack_wish *wish, struct stack_rows 
 	return ingero_read(ingero, STACK_METHOD, &request.base, stack_rows_take, ret);
 }
 
+uint64_t stack_inner(const struct stack_rows *rows)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < rows->rows.n; i++)
+		n += rows->rows.items[i]->is_inner ? rows->rows.items[i]->count : 0;
+	return n;
+}
+
 uint64_t stack_without(const struct stack_rows *rows, uint64_t *ret_calls)
 {
 	*ret_calls = rows->end ? rows->end->calls : 0;

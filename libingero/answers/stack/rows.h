@@ -38,5 +38,7 @@ int stack_rows_take(const ProtobufCMessage *reply, void *data);
  * Return: as ingero_read()
  */
 int stack_ask(struct ingero *ingero, struct stack_wish *wish, struct stack_rows *ret);
+/** stack_inner() - recorded calls of the rows that were made within other calls */
+uint64_t stack_inner(const struct stack_rows *rows);
 /** stack_without() - calls that are recorded and have no stack; @ret_calls: recorded calls. 0: nothing came */
 uint64_t stack_without(const struct stack_rows *rows, uint64_t *ret_calls);

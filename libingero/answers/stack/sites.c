@@ -37,6 +37,8 @@ static int stack_site_compare(const struct placed *a, const struct placed *b)
 	if (!r)
 		r = strcmp(a->row->source, b->row->source);
 	if (!r)
+		r = numbers_compare(a->row->is_inner, b->row->is_inner);
+	if (!r)
 		r = numbers_compare(a->has_place, b->has_place);
 	if (r || !a->has_place)
 		return r;
@@ -124,9 +126,11 @@ static void site_row_add(struct stack_site *site, const Ingero__V1__StackRow *ro
 static int sites_group_add(struct stack_sites *sites, const struct placed *placed, size_t first, size_t n,
 			   const struct stack_measure *measure)
 {
-	struct stack_site site = {
-		.place = placed->place, .has_place = placed->has_place, .rows = sites->order.items + first, .n_rows = n
-	};
+	struct stack_site site = { .place = placed->place,
+				   .has_place = placed->has_place,
+				   .is_inner = placed->row->is_inner,
+				   .rows = sites->order.items + first,
+				   .n_rows = n };
 	uint32_t last = 0;
 	int r;
 

@@ -10,13 +10,14 @@
 #include "libingero/answers/stack/rows.h"
 
 enum stack_by {
-	STACK_BY_SITE,	/* one for each line and operation, of all processes */
+	STACK_BY_SITE,	/* one for each line and operation, of all processes; calls within other calls apart */
 	STACK_BY_STACK, /* one for each stack, process and operation */
 };
 
 struct stack_site {
 	struct stack_place place;
 	bool has_place;				 /* the calls have a stack */
+	bool is_inner;				 /* made within other calls, whose sites have their time, too */
 	const Ingero__V1__StackRow *most;	 /* its row with most of the measure */
 	const Ingero__V1__StackRow *const *rows; /* of `order` below, n_rows */
 	size_t n_rows;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/finding_order.h"
+#include "libingero/answers/explain/cause.h"
 #include "libingero/answers/stack/place.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
@@ -70,6 +71,13 @@ static bool is_title_said(const Ingero__V1__Finding *f)
 	return f->title && *f->title && f->cause && !f->cause->processes && strcmp(f->cause->kind, f->kind) == 0;
 }
 
+/* Whether a cause is a clause of its own: it has a verb, or begins with a share. */
+static bool is_clause(const Ingero__V1__Finding *f, const struct explain_cause *cause)
+{
+	return strncmp(cause->text, "waits ", 6) == 0 ||
+	       strncmp(cause->text, f->cause->words, strlen(f->cause->words)) != 0;
+}
+
 /* A title and a cause that say the same become one clause. */
 static void event_append(const Ingero__V1__Finding *f, bool has_process, bool has_chain, struct buf *text)
 {
@@ -86,7 +94,7 @@ static void event_append(const Ingero__V1__Finding *f, bool has_process, bool ha
 	}
 	(void)buf_append_text(text, f->title && *f->title ? f->title : f->kind);
 	if (cause.text[0] && !is_title_said(f))
-		(void)buf_printf(text, "%s %s", strncmp(cause.text, "waits ", 6) == 0 ? "," : "", cause.text);
+		(void)buf_printf(text, "%s %s", is_clause(f, &cause) ? "," : "", cause.text);
 	if (has_process)
 		(void)buf_printf(text, " in %s (pid %u)", trace_process_name(f->process_name, f->program).text, f->pid);
 }

@@ -9,6 +9,7 @@
 #include "base/examine.h"
 #include "libingero/answers/account/group.h"
 #include "libingero/answers/account/text.h"
+#include "libingero/answers/explain/cause.h"
 #include "libingero/answers/explain/finding.h"
 #include "libingero/answers/lost.h"
 #include "libingero/answers/trace/behind.h"
@@ -370,7 +371,7 @@ static bool is_judged_late(const Ingero__V1__Summary *summary, const Ingero__V1_
 	return (double)ns > JUDGED_RATIO * (double)f->lost_ns && ns <= most_ns;
 }
 
-/* A finding of no single operation, of which figures of calls say nothing, with its remedy. */
+/* A finding with its remedy. */
 static void finding_mean(const Ingero__V1__Finding *f, bool is_late, const struct text_style *style, struct buf *out)
 {
 	bool is_between = explain_is_between(f) && explain_event_text(f, /* has_chain= */ false).text[0];
@@ -401,7 +402,9 @@ static bool is_of_delay(const Ingero__V1__Finding *f, const Ingero__V1__Delay *d
 
 static bool is_told_by_delay(const Ingero__V1__Finding *f, const Ingero__V1__Delay *delay)
 {
-	return delay && delay->operation->pid == f->pid && strcmp(delay->advice, f->advice[0]) == 0;
+	if (!delay || delay->operation->pid != f->pid)
+		return false;
+	return strcmp(delay->advice, f->advice[0]) == 0 || (f->op && *f->op && is_of_delay(f, delay));
 }
 
 /* What was found, worst first; the delay in the place of its finding, or else behind them. */
@@ -422,7 +425,7 @@ static int findings_mean(const Ingero__V1__Summary *summary, const struct text_s
 			r = delay_mean(summary, style, out);
 			is_delay_told = true;
 		}
-		if ((f->op && *f->op) || !f->n_advice || !f->cause || !*f->cause->words || is_told_by_delay(f, delay))
+		if (!f->n_advice || !f->cause || !f->title || !*f->title || is_told_by_delay(f, delay))
 			continue;
 		is_late = !is_late_told && is_judged_late(summary, f);
 		is_late_told |= is_late;

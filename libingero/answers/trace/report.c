@@ -156,6 +156,30 @@ static uint64_t not_written(const struct trace_setting *setting, const Ingero__V
 	return summary->store->not_kept - (before ? MIN(before->not_kept, summary->store->not_kept) : 0);
 }
 
+/* "~: estimated, within 4.1 %" of the estimate with the largest error. */
+static void estimates_append(const Ingero__V1__Summary *summary, struct buf *out)
+{
+	double largest = 0;
+	size_t n = 0, n_known = 0;
+
+	for (size_t i = 0; i < summary->n_operations; i++) {
+		const Ingero__V1__Operation *op = summary->operations[i];
+
+		if (!trace_op_is_estimate(op) || host_is_source(op->source))
+			continue;
+		n++;
+		if (op->count_error_told_case != INGERO__V1__OPERATION__COUNT_ERROR_TOLD_COUNT_ERROR)
+			continue;
+		n_known++;
+		largest = MAX(largest, op->count_error);
+	}
+	if (n_known)
+		(void)buf_printf(out, " · ~ estimated, within %s", units_ratio(largest, 0).text);
+	if (n > n_known)
+		(void)buf_printf(out, "%s, error not known",
+				 n_known ? "; of some operations" : " · ~ some calls left out");
+}
+
 void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__Summary *summary, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf lates = BUF_INIT;
@@ -173,6 +197,7 @@ void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__
 		not_traced_append(out, summary->libraries, summary->n_libraries);
 	else if (setting->start) /* periodic figures have none */
 		not_traced_append(out, setting->start->libraries, setting->start->n_libraries);
+	estimates_append(summary, out);
 	if (untimed)
 		(void)buf_printf(out, " · %s counted but not timed", units_count(untimed).text);
 	if (trace_report_is_kept(summary->store))

@@ -221,10 +221,22 @@ void trace_blame_append(struct buf *out, const struct blame_view *blame)
 	}
 }
 
+bool trace_op_is_estimate(const Ingero__V1__Operation *op)
+{
+	return op->rung_told_case == INGERO__V1__OPERATION__RUNG_TOLD_RUNG && strcmp(op->rung, "exact") != 0;
+}
+
 /* A percentile of no calls is no number. */
 static void duration_add(struct table *t, const Ingero__V1__Operation *op, uint64_t ns)
 {
-	table_add(t, TEXT_PLAIN, "%s", op->count > op->untimed ? units_ns(ns, UNITS_TIGHT).text : "-");
+	bool is_timed = op->count > op->untimed && (op->total_raw_ns || !trace_op_is_estimate(op));
+
+	table_add(t, TEXT_PLAIN, "%s", is_timed ? units_ns(ns, UNITS_TIGHT).text : "-");
+}
+
+static const char *estimate_mark(const Ingero__V1__Operation *op)
+{
+	return trace_op_is_estimate(op) ? "~" : "";
 }
 
 static void cell_add(struct table *t, enum column column, const struct trace_row *row, bool is_first_of_process)
@@ -246,13 +258,13 @@ static void cell_add(struct table *t, enum column column, const struct trace_row
 		table_add(t, TEXT_PLAIN, "%s", trace_op_label(op->op).text);
 		break;
 	case COLUMN_CALLS:
-		table_add(t, TEXT_PLAIN, "%s", units_count(figures->count).text);
+		table_add(t, TEXT_PLAIN, "%s%s", estimate_mark(figures), units_count(figures->count).text);
 		break;
 	case COLUMN_FAILED:
 		table_add(t, figures->errors ? TEXT_LOUD : TEXT_PLAIN, "%s", units_count(figures->errors).text);
 		break;
 	case COLUMN_RATE:
-		table_add(t, TEXT_PLAIN, "%s", units_rate(row->per_s).text);
+		table_add(t, TEXT_PLAIN, "%s%s", estimate_mark(figures), units_rate(row->per_s).text);
 		break;
 	case COLUMN_P50:
 		duration_add(t, figures, figures->p50_ns);

@@ -61,6 +61,8 @@ int trace_rows_append(const struct trace_rows *rows, const struct text_style *st
 void trace_blame_append(struct buf *out, const struct blame_view *blame);
 /** trace_error_append() - append the known error of failed calls: " with 2 cudaErrorMemoryAllocation"; else nothing */
 void trace_error_append(const Ingero__V1__Operation *op, struct buf *out);
+/** trace_op_is_estimate() - whether the number of calls is an estimate, since some were left out to keep the budget */
+bool trace_op_is_estimate(const Ingero__V1__Operation *op);
 /** trace_op_is_same() - whether both are the same operation of the same process */
 bool trace_op_is_same(const Ingero__V1__Operation *a, const Ingero__V1__Operation *b);
 

@@ -351,6 +351,77 @@ static void advice_test(void)
 	}
 }
 
+/* Findings of one operation are told, too: worst first, each with its remedy, at most three beside the delay. */
+static const struct op_finding {
+	const char *severity, *kind, *op, *title, *advice; /* kind NULL: the end */
+	const char *takes;				   /* NULL: nothing */
+	uint64_t lost_ns;
+} of_ops[][6] = {
+	{ { "LOW", "cpu_contention", "cudaStreamSynchronize", "cudaStreamSynchronize waited for the CPU",
+	    "renice -n 19 -p $(ls /proc/6603/task)", "runnable", 1 * S },
+	  { "HIGH", "call_error", "cudaMalloc", "cudaMalloc returned 700: a kernel used memory that is not its own",
+	    "run it again with CUDA_LAUNCH_BLOCKING=1", NULL, 0 },
+	  { .kind = NULL } },
+	{ { "MEDIUM", "device_oom", "cudaMalloc", "cudaMalloc found no device memory", "use less", NULL, 0 },
+	  { "CRITICAL", "graph_capture", "cudaMalloc", "cudaMalloc failed in a graph capture", "allocate before", NULL,
+	    0 },
+	  { "HIGH", "call_error", "cudaFree", "cudaFree returned 4", "do it otherwise", NULL, 0 },
+	  { "LOW", "call_error", "cudaMemcpy", "cudaMemcpy returned 1", "look at its arguments", NULL, 0 },
+	  { .kind = NULL } },
+};
+
+static const char *const of_ops_want[] = {
+	"▲ cudaMalloc returned 700: a kernel used memory that is not its own in python\n"
+	"  (pid 4711).\n"
+	"  do: run it again with CUDA_LAUNCH_BLOCKING=1\n"
+	"▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n",
+	"▲ cudaMalloc failed in a graph capture in python (pid 4711).\n"
+	"  do: allocate before\n"
+	"▲ cudaFree returned 4 in python (pid 4711).\n"
+	"  do: do it otherwise\n"
+	"▲ cudaMalloc found no device memory in python (pid 4711).\n"
+	"  do: use less\n"
+	"▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n",
+};
+
+static void op_findings_test(size_t i)
+{
+	Ingero__V1__Finding findings[6], *list[6];
+	Ingero__V1__Cause causes[6];
+	struct text_style style = { .is_utf8 = true, .columns = 80 };
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	char *advice[6], told[1024];
+	static struct figures f;
+	size_t n = 0;
+
+	(void)figures_build(&f, 72 * S, hog_ops, NULL, hog_behind);
+	for (const struct op_finding *row = of_ops[i]; row->kind; row++, n++) {
+		findings[n] = (Ingero__V1__Finding)INGERO__V1__FINDING__INIT;
+		causes[n] = (Ingero__V1__Cause)INGERO__V1__CAUSE__INIT;
+		causes[n].kind = figures_text(row->kind);
+		causes[n].takes = figures_text(row->takes ? row->takes : "");
+		advice[n] = figures_text(row->advice);
+		findings[n].severity = figures_text(row->severity);
+		findings[n].kind = figures_text(row->kind);
+		findings[n].op = figures_text(row->op);
+		findings[n].title = figures_text(row->title);
+		findings[n].pid = 4711;
+		findings[n].process_name = figures_text("python");
+		findings[n].cause = &causes[n];
+		findings[n].lost_ns = row->lost_ns;
+		findings[n].advice = &advice[n];
+		findings[n].n_advice = 1;
+		list[n] = &findings[n];
+	}
+	f.summary.findings = list;
+	f.summary.n_findings = n;
+	delay_set(&f);
+	CHECK_INT_EQ("findings of operations", trace_meaning_append(&f.summary, "of alice", true, &style, &out), 0);
+	(void)snprintf(told, sizeof(told), "%.*s", (int)strlen(of_ops_want[i]), buf_text(&out));
+	CHECK_STR_EQ("told, worst first", told, of_ops_want[i]);
+	CHECK("the delay is told once", !strstr(strstr(buf_text(&out), "lost 17.4 s"), "waited for the CPU"));
+}
+
 static const struct machine_load machine = {
 	.cpu_ratio = 0.78, .memory_ratio = 0.41, .load = 6.1, .pressure_ratio = 0.31
 };
@@ -785,6 +856,8 @@ int main(void)
 
 	meaning_test();
 	advice_test();
+	for (size_t i = 0; i < ARRAY_SIZE(of_ops); i++)
+		op_findings_test(i);
 	screen_test();
 	budget_header_test();
 	findings_page_test();

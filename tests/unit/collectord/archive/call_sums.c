@@ -24,6 +24,7 @@ struct records {
 	uint32_t process, op, stack, n;
 	uint8_t reason;
 	uint64_t from, duration_ns;
+	uint8_t depth;
 };
 
 /* Exact figures of 10 s from second `from` on. */
@@ -36,6 +37,7 @@ struct counts {
 struct row {
 	uint32_t stack; /* 0: none; the end of the list: count 0 and counted 0 */
 	uint64_t count, counted, counted_ns;
+	bool is_inner;
 };
 
 static const struct {
@@ -49,88 +51,113 @@ static const struct {
 } cases[] = {
 	{ .name = "nothing" },
 	{ .name = "all were recorded",
-	  .records = { { TRAIN, LAUNCH, 1, 6, ALL | SAMPLE, 0, 100 }, { TRAIN, LAUNCH, 2, 4, ALL, 0, 1000 } },
+	  .records = { { TRAIN, LAUNCH, 1, 6, ALL | SAMPLE, 0, 100, 0 }, { TRAIN, LAUNCH, 2, 4, ALL, 0, 1000, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 10, 460, 0 } },
-	  .rows = { { 2, 4, 4, 4000 }, { 1, 6, 6, 600 } } },
+	  .rows = { { 2, 4, 4, 4000, false }, { 1, 6, 6, 600, false } } },
 	{ .name = "all were recorded, and some have no stack",
-	  .records = { { TRAIN, LAUNCH, 1, 6, ALL, 0, 100 }, { TRAIN, LAUNCH, 0, 4, ALL, 0, 100 } },
+	  .records = { { TRAIN, LAUNCH, 1, 6, ALL, 0, 100, 0 }, { TRAIN, LAUNCH, 0, 4, ALL, 0, 100, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 10, 100, 0 } },
-	  .rows = { { 1, 6, 6, 600 }, { 0, 4, 4, 400 } } },
+	  .rows = { { 1, 6, 6, 600, false }, { 0, 4, 4, 400, false } } },
 	{ .name = "one in a hundred: by the shares of the records",
-	  .records = { { TRAIN, LAUNCH, 1, 3, SAMPLE, 0, 100 }, { TRAIN, LAUNCH, 2, 1, SAMPLE, 0, 300 } },
+	  .records = { { TRAIN, LAUNCH, 1, 3, SAMPLE, 0, 100, 0 }, { TRAIN, LAUNCH, 2, 1, SAMPLE, 0, 300, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 400, 200, 0 } },
-	  .rows = { { 1, 3, 300, 40000 }, { 2, 1, 100, 40000 } },
+	  .rows = { { 1, 3, 300, 40000, false }, { 2, 1, 100, 40000, false } },
 	  .is_sampled = true },
 	{ .name = "slow ones count as they are",
-	  .records = { { TRAIN, LAUNCH, 1, 1, SAMPLE, 0, 100 },
-		       { TRAIN, LAUNCH, 2, 1, SAMPLE, 0, 100 },
-		       { TRAIN, LAUNCH, 2, 5, SLOW, 0, 10000 },
-		       { TRAIN, LAUNCH, 3, 1, SLOW | SAMPLE, 0, 10000 } },
+	  .records = { { TRAIN, LAUNCH, 1, 1, SAMPLE, 0, 100, 0 },
+		       { TRAIN, LAUNCH, 2, 1, SAMPLE, 0, 100, 0 },
+		       { TRAIN, LAUNCH, 2, 5, SLOW, 0, 10000, 0 },
+		       { TRAIN, LAUNCH, 3, 1, SLOW | SAMPLE, 0, 10000, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 206, 400, 0 } },
-	  .rows = { { 2, 6, 105, 61200 }, { 1, 1, 100, 11200 }, { 3, 1, 1, 10000 } },
+	  .rows = { { 2, 6, 105, 61200, false }, { 1, 1, 100, 11200, false }, { 3, 1, 1, 10000, false } },
 	  .is_sampled = true },
 	{ .name = "odd shares add up",
-	  .records = { { TRAIN, LAUNCH, 1, 1, SAMPLE, 0, 100 },
-		       { TRAIN, LAUNCH, 2, 1, SAMPLE, 0, 100 },
-		       { TRAIN, LAUNCH, 3, 1, SAMPLE, 0, 100 } },
+	  .records = { { TRAIN, LAUNCH, 1, 1, SAMPLE, 0, 100, 0 },
+		       { TRAIN, LAUNCH, 2, 1, SAMPLE, 0, 100, 0 },
+		       { TRAIN, LAUNCH, 3, 1, SAMPLE, 0, 100, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 100, 100, 0 } },
-	  .rows = { { 3, 1, 34, 3334 }, { 1, 1, 33, 3333 }, { 2, 1, 33, 3333 } },
+	  .rows = { { 3, 1, 34, 3334, false }, { 1, 1, 33, 3333, false }, { 2, 1, 33, 3333, false } },
 	  .is_sampled = true },
 	{ .name = "no record stands for the others: they belong to no stack",
-	  .records = { { TRAIN, LAUNCH, 1, 2, SLOW, 0, 1000 } },
+	  .records = { { TRAIN, LAUNCH, 1, 2, SLOW, 0, 1000, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 52, 100, 0 } },
-	  .rows = { { 0, 0, 50, 3200 }, { 1, 2, 2, 2000 } },
+	  .rows = { { 0, 0, 50, 3200, false }, { 1, 2, 2, 2000, false } },
 	  .is_sampled = true },
 	{ .name = "no record at all",
 	  .counts = { { TRAIN, LAUNCH, 7, 100, 0 } },
-	  .rows = { { 0, 0, 7, 700 } },
+	  .rows = { { 0, 0, 7, 700, false } },
 	  .is_sampled = true },
 	{ .name = "each operation and process by itself",
-	  .records = { { TRAIN, LAUNCH, 1, 1, SAMPLE, 0, 100 },
-		       { SERVE, LAUNCH, 1, 1, SAMPLE, 0, 100 },
-		       { TRAIN, MALLOC, 1, 2, ALL, 0, 50 } },
+	  .records = { { TRAIN, LAUNCH, 1, 1, SAMPLE, 0, 100, 0 },
+		       { SERVE, LAUNCH, 1, 1, SAMPLE, 0, 100, 0 },
+		       { TRAIN, MALLOC, 1, 2, ALL, 0, 50, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 10, 100, 0 }, { SERVE, LAUNCH, 20, 100, 0 }, { TRAIN, MALLOC, 2, 50, 0 } },
-	  .rows = { { 1, 1, 20, 2000 }, { 1, 1, 10, 1000 }, { 1, 2, 2, 100 } },
+	  .rows = { { 1, 1, 20, 2000, false }, { 1, 1, 10, 1000, false }, { 1, 2, 2, 100, false } },
 	  .is_sampled = true },
 	{ .name = "a file that does not tell why calls are there",
-	  .records = { { TRAIN, LAUNCH, 1, 3, 0, 0, 100 }, { TRAIN, LAUNCH, 2, 1, 0, 0, 100 } },
+	  .records = { { TRAIN, LAUNCH, 1, 3, 0, 0, 100, 0 }, { TRAIN, LAUNCH, 2, 1, 0, 0, 100, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 40, 100, 0 } },
-	  .rows = { { 1, 3, 30, 3000 }, { 2, 1, 10, 1000 } },
+	  .rows = { { 1, 3, 30, 3000, false }, { 2, 1, 10, 1000, false } },
 	  .is_sampled = true },
 	{ .name = "more records than calls were counted",
-	  .records = { { TRAIN, LAUNCH, 1, 5, SAMPLE, 0, 100 } },
+	  .records = { { TRAIN, LAUNCH, 1, 5, SAMPLE, 0, 100, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 3, 100, 0 } },
-	  .rows = { { 1, 5, 5, 500 } } },
+	  .rows = { { 1, 5, 5, 500, false } } },
 	{ .name = "a call across the bounds of a window is no sample",
 	  .to = 10,
 	  .figures_to = 10,
-	  .records = { { TRAIN, LAUNCH, 1, 5, ALL, 0, 100 } },
+	  .records = { { TRAIN, LAUNCH, 1, 5, ALL, 0, 100, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 6, 100, 0 } },
-	  .rows = { { 1, 5, 5, 500 } } },
+	  .rows = { { 1, 5, 5, 500, false } } },
 	{ .name = "a window of whole rows",
 	  .from = 10,
 	  .to = 20,
 	  .figures_from = 10,
 	  .figures_to = 20,
-	  .records = { { TRAIN, LAUNCH, 1, 5, SAMPLE, 0, 100 },
-		       { TRAIN, LAUNCH, 2, 2, SAMPLE, 10, 100 },
-		       { TRAIN, LAUNCH, 1, 2, SAMPLE, 12, 100 } },
+	  .records = { { TRAIN, LAUNCH, 1, 5, SAMPLE, 0, 100, 0 },
+		       { TRAIN, LAUNCH, 2, 2, SAMPLE, 10, 100, 0 },
+		       { TRAIN, LAUNCH, 1, 2, SAMPLE, 12, 100, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 500, 100, 0 }, { TRAIN, LAUNCH, 400, 100, 10 } },
-	  .rows = { { 1, 2, 200, 20000 }, { 2, 2, 200, 20000 } },
+	  .rows = { { 1, 2, 200, 20000, false }, { 2, 2, 200, 20000, false } },
 	  .is_sampled = true },
 	{ .name = "a window within a row: its records, at the rate of the row",
 	  .from = 10,
 	  .to = 12,
 	  .figures_from = 10,
 	  .figures_to = 20,
-	  .records = { { TRAIN, LAUNCH, 1, 4, SAMPLE, 10, 100 }, { TRAIN, LAUNCH, 2, 4, SAMPLE, 14, 100 } },
+	  .records = { { TRAIN, LAUNCH, 1, 4, SAMPLE, 10, 100, 0 }, { TRAIN, LAUNCH, 2, 4, SAMPLE, 14, 100, 0 } },
 	  .counts = { { TRAIN, LAUNCH, 800, 100, 10 } },
-	  .rows = { { 1, 2, 200, 20000 } },
+	  .rows = { { 1, 2, 200, 20000, false } },
+	  .is_sampled = true },
+	{ .name = "calls within other ones are rows of their own",
+	  .records = { { TRAIN, LAUNCH, 1, 2, ALL, 0, 100, 0 },
+		       { TRAIN, LAUNCH, 1, 3, ALL, 4, 100, 1 },
+		       { TRAIN, LAUNCH, 0, 1, ALL, 8, 100, 2 },
+		       { TRAIN, LAUNCH, 0, 4, ALL, 10, 100, 0 } },
+	  .counts = { { TRAIN, LAUNCH, 10, 100, 0 } },
+	  .rows = { { 0, 4, 4, 400, false },
+		    { 1, 3, 3, 300, true },
+		    { 1, 2, 2, 200, false },
+		    { 0, 1, 1, 100, true } } },
+	{ .name = "calls within other ones: by the shares of the records",
+	  .records = { { TRAIN, LAUNCH, 1, 3, SAMPLE, 0, 100, 0 }, { TRAIN, LAUNCH, 1, 1, SAMPLE, 4, 300, 1 } },
+	  .counts = { { TRAIN, LAUNCH, 400, 200, 0 } },
+	  .rows = { { 1, 3, 300, 40000, false }, { 1, 1, 100, 40000, true } },
+	  .is_sampled = true },
+	{ .name = "no record stands for the others: within other calls where all records are",
+	  .records = { { TRAIN, LAUNCH, 1, 2, SLOW, 0, 1000, 1 } },
+	  .counts = { { TRAIN, LAUNCH, 52, 100, 0 } },
+	  .rows = { { 0, 0, 50, 3200, true }, { 1, 2, 2, 2000, true } },
+	  .is_sampled = true },
+	{ .name = "no record stands for the others: not known where one is in none",
+	  .records = { { TRAIN, LAUNCH, 1, 2, SLOW, 0, 1000, 1 }, { TRAIN, LAUNCH, 1, 1, SLOW, 4, 1000, 0 } },
+	  .counts = { { TRAIN, LAUNCH, 53, 100, 0 } },
+	  .rows = { { 0, 0, 50, 2300, false }, { 1, 2, 2, 2000, true }, { 1, 1, 1, 1000, false } },
 	  .is_sampled = true },
 	{ .name = "another user's",
-	  .records = { { BOBS, LAUNCH, 4, 5, SAMPLE, 0, 100 }, { TRAIN, LAUNCH, 1, 1, ALL, 0, 100 } },
+	  .records = { { BOBS, LAUNCH, 4, 5, SAMPLE, 0, 100, 0 }, { TRAIN, LAUNCH, 1, 1, ALL, 0, 100, 0 } },
 	  .counts = { { BOBS, LAUNCH, 500, 100, 0 }, { TRAIN, LAUNCH, 1, 100, 0 } },
-	  .rows = { { 1, 1, 1, 100 } } },
+	  .rows = { { 1, 1, 1, 100, false } } },
 };
 
 static uint32_t owner_of(uint32_t process)
@@ -159,6 +186,7 @@ static void records_put(struct sqlite3 *db, const struct records *r)
 	for (uint32_t i = 0; i < r->n; i++) {
 		e[i] = world_event(r->process, r->op, 5, (r->from + i) * SECOND, r->duration_ns);
 		e[i].call.reason = r->reason;
+		e[i].call.depth = r->depth;
 		e[i].call.args[0] = 8;
 		e[i].call.ret = i == 3;
 		e[i].stack = r->stack;
@@ -215,6 +243,7 @@ static void estimate_test(void)
 			CHECK_INT_EQ(cases[i].name, got->count, want->count);
 			CHECK_INT_EQ(cases[i].name, got->counted, want->counted);
 			CHECK_INT_EQ(cases[i].name, got->counted_ns, want->counted_ns);
+			CHECK_INT_EQ(cases[i].name, got->is_inner, want->is_inner);
 		}
 		CHECK_INT_EQ(cases[i].name, sums.rows.n, n_rows);
 		CHECK_INT_EQ(cases[i].name, sums.calls, n);
@@ -230,9 +259,9 @@ static void estimate_test(void)
 /* All else that a row has; and rows put together. */
 static void sums_test(void)
 {
-	const struct records records[] = { { TRAIN, MALLOC, 1, 5, ALL, 0, 1000 },
-					   { TRAIN, MALLOC, 1, 1, ALL, 6, 9000 },
-					   { TRAIN, MALLOC, 3, 2, ALL, 7, 50 } };
+	const struct records records[] = { { TRAIN, MALLOC, 1, 5, ALL, 0, 1000, 0 },
+					   { TRAIN, MALLOC, 1, 1, ALL, 6, 9000, 0 },
+					   { TRAIN, MALLOC, 3, 2, ALL, 7, 50, 0 } };
 	const struct call_sums_wish wish = { .from_unix_ns = 0 };
 	const struct read_scope scope = { .all = true };
 	CLEANUP(call_sums_done) struct call_sums sums = { .row_slots = NULL };

@@ -31,6 +31,7 @@ static void fill_largest(struct stored_figures *f, uint64_t *seed)
 	f->measured = UINT16_MAX;
 	sum->total_ns = sum->raw_ns = sum->max_ns = sum->bytes = UINT64_MAX;
 	sum->errors = sum->abandoned = sum->untimed = UINT64_MAX;
+	memset(&sum->left_out, 0xff, sizeof(sum->left_out));
 	for (int i = 0; i < BLAME_COUNT; i++)
 		sum->blame_ns[i] = UINT64_MAX;
 	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
@@ -50,6 +51,12 @@ static void fill_random(struct stored_figures *f, uint64_t *seed)
 	sum->error_code = (int32_t)made_random(seed);
 	sum->abandoned = made_random_width(seed);
 	sum->untimed = made_random_width(seed);
+	sum->left_out = (struct left_out){ .calls = made_random_width(seed),
+					   .ns = made_random_width(seed),
+					   .bytes = made_random_width(seed),
+					   .variance = made_random_width(seed),
+					   .bias = made_random_width(seed),
+					   .ms = made_random_width(seed) };
 	for (int i = 0; i < BLAME_COUNT; i++)
 		sum->blame_ns[i] = made_random(seed) % 2 ? 0 : made_random_width(seed);
 	for (uint64_t n = made_random(seed) % 40; n; n--)
@@ -211,7 +218,7 @@ static bool is_same(const struct stored_figures *a, const struct stored_figures 
 	       x->raw_ns == y->raw_ns && x->max_ns == y->max_ns && x->bytes == y->bytes &&
 	       memcmp(x->blame_ns, y->blame_ns, sizeof(x->blame_ns)) == 0 && x->errors == y->errors &&
 	       x->error_code == y->error_code && x->abandoned == y->abandoned && x->untimed == y->untimed &&
-	       x->durations.sum == y->durations.sum;
+	       memcmp(&x->left_out, &y->left_out, sizeof(x->left_out)) == 0 && x->durations.sum == y->durations.sum;
 }
 
 static bool is_same_wait(const struct stored_wait *a, const struct stored_wait *b)

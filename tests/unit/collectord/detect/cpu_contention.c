@@ -2,6 +2,7 @@
 /*
  * A neighbour on the CPU is the first finding, by its name, and the worse the stronger it is.
  */
+#include "events/stack.h"
 #include "play.h"
 
 #define SECONDS 30
@@ -119,13 +120,15 @@ static const struct {
 
 static void check_groups(void)
 {
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
+
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
 		struct play *p = play_new(i);
 
 		for (int second = 0; second < 10; second++) {
 			play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
 			for (size_t k = 0; k < ARRAY_SIZE(groups[i].tgids) && groups[i].tgids[k]; k++)
-				play_behind(p, groups[i].tgids[k], "x", groups[i].tenths[k] * 50 * MS);
+				play_behind(p, groups[i].tgids[k], names[k], groups[i].tenths[k] * 50 * MS);
 			CHECK_INT_EQ(groups[i].name, play_tick(p, S), 0);
 		}
 		CHECK_INT_EQ(groups[i].name, p->n_findings, 1);
@@ -203,9 +206,85 @@ static void check_many(void)
 	CHECK_INT_EQ("many", p->n_findings, 1);
 	cause = &p->findings[0].cause;
 	CHECK("many: several", cause->is_several);
-	CHECK("many: more than one", cause->processes > 1);
-	CHECK("many: the share of one", cause->share < 0.05);
+	CHECK_INT_EQ("many: one name", cause->processes, 1);
+	CHECK_INT_EQ("many: each once", cause->same_name, 40);
+	CHECK("many: the share of all", cause->share > 0.95);
 	play_free(p);
+}
+
+/* Compilers come and go beside a process that stays, which is blamed first: their name has most of it in the end. */
+static void check_names(void)
+{
+	struct play *p = play_new(0);
+	const struct finding_cause *cause;
+
+	for (int second = 0; second < 20; second++) {
+		play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
+		play_behind(p, 50, "stays", (second < 3 ? 300 : 100) * MS);
+		/* Each is there in two seconds, and none of them has as much as the one that stays. */
+		for (uint32_t k = 0; k < 10 && second >= 3; k++)
+			play_behind(p, 100 + (uint32_t)second * 5 + k, "cc1", 30 * MS);
+		for (uint32_t k = 0; k < 2 && second >= 3; k++)
+			play_behind(p, 60 + k, "as", 20 * MS);
+		CHECK_INT_EQ("names", play_tick(p, S), 0);
+		if (second == 2)
+			CHECK_INT_EQ("the only one", p->findings[0].cause.pid, 50);
+	}
+	CHECK_INT_EQ("names", p->n_findings, 1);
+	cause = &p->findings[0].cause;
+	CHECK("names: several", cause->is_several);
+	CHECK_STR_EQ("names: most", cause->comm, "cc1");
+	CHECK_INT_EQ("names: each once", cause->same_name, 17 * 5 + 5);
+	CHECK("names: its pid is one of them", cause->pid >= 115 && cause->pid < 205);
+	CHECK_INT_EQ("names: share", (int)(cause->share * 1000), 17 * 300 * 1000 / 10000);
+	CHECK_STR_EQ("names: the next", cause->others[0].comm, "stays");
+	CHECK_INT_EQ("names: the next is one", cause->others[0].pid, 50);
+	CHECK_INT_EQ("names: the next is no name", cause->others[0].same_name, 0);
+	CHECK_INT_EQ("names: its share", (int)(cause->others[0].share * 1000), (3 * 300 + 17 * 100) * 1000 / 10000);
+	CHECK_INT_EQ("names: the last", cause->others[1].same_name, 2);
+	CHECK_INT_EQ("names: names", play_evidence(&p->findings[0], "culprits"), 3);
+	play_free(p);
+}
+
+/* Processes of one name whose rows have different owners or rights are no one culprit: each is hidden by itself. */
+static void check_owners(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t uid;
+		bool is_guarded;
+	} rows[] = {
+		{ "another user's", PLAY_UID + 1, false },
+		{ "guarded", PLAY_UID, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		const struct finding_cause *cause = &p->findings[0].cause;
+
+		for (int second = 0; second < 10; second++) {
+			play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
+			for (uint32_t k = 0; k < 8; k++) {
+				struct behind_figures who = { .ns = (k % 2 ? 70 : 50) * MS,
+							      .number = k + 1,
+							      .tgid = 100 + k,
+							      .uid = k % 2 ? rows[i].uid : PLAY_UID,
+							      .is_guarded = k % 2 && rows[i].is_guarded,
+							      .comm = "cc1" };
+
+				CHECK_INT_EQ("tick", ARRAY_PUSH(&play_process(p)->behind, who), 0);
+			}
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		CHECK_INT_EQ(rows[i].name, cause->uid, rows[i].uid);
+		CHECK_INT_EQ(rows[i].name, cause->is_guarded, rows[i].is_guarded);
+		CHECK_INT_EQ(rows[i].name, cause->same_name, 4);
+		CHECK("most: an odd one", cause->pid % 2);
+		CHECK_INT_EQ(rows[i].name, cause->others[0].uid, PLAY_UID);
+		CHECK_INT_EQ(rows[i].name, cause->others[0].is_guarded, false);
+		CHECK_INT_EQ(rows[i].name, cause->others[0].same_name, 4);
+		play_free(p);
+	}
 }
 
 /* Who ran is known of a hundredth of what was lost, then of all: only then somebody is named. */
@@ -435,6 +514,90 @@ static void check_threads(void)
 	}
 }
 
+/* Each second another thread waits longest: no thread is said to have lost what all of them lost. */
+static void check_own_part(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t ms[3][3]; /* of a second, by thread; the three seconds over and over */
+		uint32_t want;
+		uint64_t want_ms; /* of three seconds */
+	} rows[] = {
+		{ "in turn", { { 500, 400, 0 }, { 400, 500, 0 }, { 450, 400, 500 } }, 1, 1350 },
+		{ "one alone", { { 500, 0, 0 }, { 300, 0, 0 }, { 100, 0, 0 } }, 1, 900 },
+		{ "the worst in each", { { 500, 400, 0 }, { 300, 0, 200 }, { 100, 90, 0 } }, 1, 900 },
+		{ "each by itself", { { 500, 0, 0 }, { 0, 500, 0 }, { 0, 0, 500 } }, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+
+		p->but = "host_bound";
+		for (int second = 0; second < 21; second++) {
+			play_calls(p, "cudaLaunchKernel", 1000, 5 * US, BLAME_ON_CPU);
+			for (uint32_t tid = 1; tid <= 3; tid++) {
+				struct account *a = play_account(p, tid, true);
+
+				play_between(a, BLAME_RUNNABLE, rows[i].ms[second % 3][tid - 1] * MS);
+				play_rest(a, S);
+			}
+			play_behind(p, PLAY_HOG, "hog", 500 * MS);
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		CHECK_INT_EQ(rows[i].name, p->n_findings, 1);
+		CHECK_INT_EQ(rows[i].name, p->findings[0].tid, rows[i].want);
+		CHECK_INT_EQ(rows[i].name, p->findings[0].tid_lost_ns, 7 * rows[i].want_ms * MS);
+		play_free(p);
+	}
+}
+
+/* What is mostly lost between calls has no line: that of a call is another place. */
+static void check_from(void)
+{
+	static const struct stack_frame line = {
+		.ip = 1, .symbol = "main+0x4", .qualname = "", .file = "prog.c", .module = "/prog", .line = 38
+	};
+	static const struct {
+		const char *name;
+		uint64_t in_ms, between_ms; /* of a second */
+		uint64_t later_in_ms, later_between_ms;
+		uint32_t want;
+	} rows[] = {
+		{ "in calls", 400, 100, 400, 100, 38 },
+		{ "half of it in calls", 250, 250, 250, 250, 38 },
+		{ "between calls", 1, 499, 1, 499, 0 },
+		{ "in calls first, but most of it between", 400, 0, 0, 900, 0 },
+		{ "between calls first, but most of it in calls", 0, 400, 900, 0, 38 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		struct stack *stack = stack_new(PLAY_UID);
+
+		CHECK_INT_EQ("stack", stack_name(stack, &line, 1, true, ""), 0);
+		p->but = "host_bound";
+		for (int second = 0; second < 12; second++) {
+			struct account *a = play_account(p, 1, true);
+			uint64_t in_ms = second < 6 ? rows[i].in_ms : rows[i].later_in_ms;
+
+			play_calls(p, "cudaLaunchKernel", 1000, 5 * US, BLAME_ON_CPU);
+			play_in(a, "cudaLaunchKernel", BLAME_RUNNABLE, in_ms * MS);
+			play_between(a, BLAME_RUNNABLE,
+				     (second < 6 ? rows[i].between_ms : rows[i].later_between_ms) * MS);
+			play_rest(a, S);
+			play_behind(p, PLAY_HOG, "hog", 500 * MS);
+			if (in_ms)
+				play_kept_at(p, "cudaLaunchKernel", in_ms * MS, in_ms * MS, stack);
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		CHECK(rows[i].name, p->n_findings > 0);
+		CHECK_INT_EQ(rows[i].name, p->findings[0].from.line, rows[i].want);
+		CHECK_STR_EQ(rows[i].name, p->findings[0].from.func, rows[i].want ? "main" : "");
+		play_free(p);
+		(void)stack_unref(stack);
+	}
+}
+
 /* One thread after another, more than are remembered: the one that lasts is named when it has lost half. */
 static void check_many_threads(void)
 {
@@ -454,6 +617,7 @@ static void check_many_threads(void)
 	}
 	CHECK_INT_EQ("many", p->n_findings, 1);
 	CHECK_INT_EQ("one in the end", p->findings[0].tid, 100);
+	CHECK_INT_EQ("which may have lost more before", p->findings[0].tid_lost_ns, 0);
 	play_free(p);
 }
 
@@ -497,11 +661,15 @@ int main(void)
 	check_groups();
 	check_nobody();
 	check_many();
+	check_names();
+	check_owners();
 	check_takes_over();
 	check_accounts();
 	check_known();
 	check_workers();
 	check_threads();
+	check_own_part();
+	check_from();
 	check_many_threads();
 	check_no_thread();
 	check_unmeasured();

@@ -24,6 +24,7 @@ static struct finding sample(void)
 			     .start_unix_ns = 77,
 			     .comm = "sixteen letters!" },
 		.tid = 4713,
+		.tid_lost_ns = 5,
 		.op = play_find_op("cudaStreamSynchronize"),
 		.start_ns = 5,
 		.present_ns = 8,
@@ -42,7 +43,7 @@ static struct finding sample(void)
 			   .comm = "logrotate",
 			   .share = 0.5,
 			   .processes = 3,
-			   .others = { { .pid = 6604, .uid = 2, .comm = "updatedb", .share = 0.25 } } },
+			   .others = { { .pid = 6604, .uid = 2, .comm = "updatedb", .share = 0.25, .same_name = 7 } } },
 		.evidence = { { "runnable_ns", 6, FINDING_UNIT_NS }, { "lost_ratio", 0.25, FINDING_UNIT_RATIO } },
 		.n_evidence = 2,
 		.call = { { .start_ns = 7, .duration_ns = 2, .tid = 4712 } },
@@ -73,6 +74,7 @@ static void check_all(void)
 	CHECK("confidence", m->confidence == 0.75);
 	CHECK_INT_EQ("pid", m->pid, 4711);
 	CHECK_INT_EQ("tid", m->tid_told_case ? m->tid : 0, 4713);
+	CHECK_INT_EQ("its part", m->tid_lost_ns_told_case ? m->tid_lost_ns : 0, 5);
 	CHECK_STR_EQ("process_name", m->process_name, "sixteen letters!");
 	CHECK_INT_EQ("uid", m->uid, 1000);
 	CHECK_INT_EQ("start of the process", m->start_time_unix_ns, 77);
@@ -130,6 +132,7 @@ static void check_absent(void)
 	CHECK_STR_EQ("no operation", m->op, "");
 	CHECK_STR_EQ("no operation", m->source, "");
 	CHECK_INT_EQ("no thread", m->tid_told_case, 0);
+	CHECK_INT_EQ("nor its part", m->tid_lost_ns_told_case, 0);
 	CHECK_STR_EQ("kept nowhere", m->examples[0]->id, "");
 	CHECK_INT_EQ("over", m->end_unix_ns, 1004);
 }
@@ -247,6 +250,50 @@ static void check_several_hidden(void)
 		cause.n_others = ARRAY_SIZE(others);
 		finding_message_words(&cause, m.pid);
 		finding_message_cause(&m, &out);
+		CHECK_STR_EQ(cases[i].name, buf_text(&out), cases[i].want);
+	}
+}
+
+/* Many processes of one name are told by their number, and only to who may know the name. */
+static bool may_name_uid(uint32_t uid, bool is_guarded, void *data)
+{
+	return !is_guarded && uid == *(const uint32_t *)data;
+}
+
+static void check_same_name(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t reader, cause_n, other_n;
+		const char *want;
+	} cases[] = {
+		{ "the other's reader", 2, 0, 7,
+		  "cpu_contention: behind another user's process, updatedb (7 processes)" },
+		{ "the cause's reader", 1, 12, 0,
+		  "cpu_contention: behind logrotate (12 processes), another user's process" },
+		{ "nobody's", 3, 0, 0, "cpu_contention: behind 2 processes of other users" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		struct finding f = sample();
+		Ingero__V1__Finding *m;
+		uint32_t reader = cases[i].reader;
+		uint64_t offset_ns = 1000;
+
+		f.cause.same_name = 12;
+		f.cause.processes = 2;
+		m = finding_to_message(&f, 0, unix_clock, &offset_ns, &arena);
+		CHECK_INT_EQ(cases[i].name, m->cause->same_name, 12);
+		CHECK_INT_EQ(cases[i].name, m->cause->others[0]->same_name, 7);
+		finding_message_hide(m, may_name_uid, &reader);
+		CHECK_INT_EQ(cases[i].name, m->cause->same_name, cases[i].cause_n);
+		CHECK_INT_EQ(cases[i].name, m->cause->same_name_told_case != 0, cases[i].cause_n != 0);
+		CHECK_INT_EQ(cases[i].name, m->cause->others[0]->same_name, cases[i].other_n);
+		CHECK_INT_EQ(cases[i].name, m->cause->others[0]->same_name_told_case != 0, cases[i].other_n != 0);
+		CHECK_INT_EQ(cases[i].name, m->cause->processes, 2);
+		finding_message_cause(m, &out);
 		CHECK_STR_EQ(cases[i].name, buf_text(&out), cases[i].want);
 	}
 }
@@ -401,6 +448,7 @@ int main(void)
 {
 	check_names();
 	check_several_hidden();
+	check_same_name();
 	check_own();
 	check_words();
 	check_all();

@@ -37,6 +37,7 @@ struct play {
 	unsigned int n_returned; /* calls of play_returned() */
 	unsigned int n_opened, n_updated, n_closed;
 	uint64_t random;
+	uint32_t behind_tgids[256]; /* that ran, in the order of their first time */
 	const char *but; /* findings of this kind are not looked at: the accounts compute where nothing else is said */
 };
 
@@ -167,6 +168,10 @@ static inline void play_behind(struct play *p, uint32_t tgid, const char *comm, 
 {
 	struct behind_figures who = { .ns = ns, .tgid = tgid };
 
+	while (tgid && p->behind_tgids[who.number] && p->behind_tgids[who.number] != tgid)
+		who.number++;
+	CHECK("room", who.number + 1 < ARRAY_SIZE(p->behind_tgids));
+	p->behind_tgids[who.number++] = tgid;
 	(void)snprintf(who.comm, sizeof(who.comm), "%s", comm);
 	CHECK_INT_EQ("tick", ARRAY_PUSH(&play_process(p)->behind, who), 0);
 }
@@ -247,20 +252,28 @@ static inline void play_in_flight(struct play *p, const char *name, uint32_t tid
 }
 
 /* A kept call of the tick that is being made. */
-static inline void play_kept(struct play *p, const char *name, uint64_t duration_ns, uint64_t runnable_ns)
+static inline void play_kept_at(struct play *p, const char *name, uint64_t duration_ns, uint64_t runnable_ns,
+				struct stack *stack)
 {
 	struct call_record call = { .start_ns = p->now_ns,
 				    .duration_ns = duration_ns,
 				    .raw_ns = duration_ns,
 				    .tgid = p->identity.tgid,
 				    .tid = p->identity.tgid };
-	struct event event = {
-		.call = &call, .process = play_entry(p), .op = play_find_op(name), .measured = p->tick.measured
-	};
+	struct event event = { .call = &call,
+			       .process = play_entry(p),
+			       .op = play_find_op(name),
+			       .measured = p->tick.measured,
+			       .stack = stack };
 
 	call.op = event.op->id;
 	call.blame_ns[BLAME_RUNNABLE] = runnable_ns;
 	engine_call(p->engine, &event);
+}
+
+static inline void play_kept(struct play *p, const char *name, uint64_t duration_ns, uint64_t runnable_ns)
+{
+	play_kept_at(p, name, duration_ns, runnable_ns, NULL);
 }
 
 /* A kept call of the tick that is being made: it returned a code, 0: it succeeded. */

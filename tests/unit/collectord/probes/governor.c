@@ -135,8 +135,9 @@ static struct outcome play(const struct program *program, double budget)
 		if (t >= next_ns) {
 			struct governor_step step = step_take(&s, t);
 
-			CHECK("a step takes time", step.after_ns > 0 || step.rung == GOVERNOR_DUTY);
-			CHECK("tier always is attached", step.groups & PROBE_GROUP_BIT(PROBE_GROUP_ALWAYS));
+			CHECK("a step takes time", step.after_ns > 0 || step.rung >= GOVERNOR_DUTY);
+			CHECK("tier always is attached",
+			      step.rung == GOVERNOR_DUTY_ALL || step.groups & PROBE_GROUP_BIT(PROBE_GROUP_ALWAYS));
 			next_ns = t + step.after_ns;
 			if (program->end_ns && t >= program->end_ns && step.rung == GOVERNOR_ALL && !outcome.back_ns)
 				outcome.back_ns = t - program->end_ns + 1;
@@ -156,6 +157,10 @@ static struct outcome play(const struct program *program, double budget)
 #define LAUNCHES(rate)                                                                                                 \
 	{                                                                                                              \
 		0, rate, rate, 0                                                                                       \
+	}
+#define SYNCS(rate)                                                                                                    \
+	{                                                                                                              \
+		rate, 0, 0, 0                                                                                          \
 	}
 #define TRAINING(rate)                                                                                                 \
 	{                                                                                                              \
@@ -197,6 +202,16 @@ static const struct {
 	  0.02,
 	  GOVERNOR_DUTY,
 	  1 },
+	{ "synchronises, 4 k/s at 2 %", { .rates = SYNCS(4e3) }, 0.02, GOVERNOR_ALL, 0 },
+	{ "synchronises, 20 k/s at 2 %", { .rates = SYNCS(2e4) }, 0.02, GOVERNOR_DUTY_ALL, 0 },
+	{ "synchronises flat out at 2 %", { .rates = SYNCS(1e6) }, 0.02, GOVERNOR_DUTY_ALL, 0 },
+	{ "synchronises flat out at 10 %", { .rates = SYNCS(1e6) }, 0.10, GOVERNOR_DUTY_ALL, 0 },
+	{ "synchronises flat out each other second",
+	  { .rates = SYNCS(5e5), .busy_ns = NSEC_PER_SEC, .quiet_ns = NSEC_PER_SEC },
+	  0.02,
+	  GOVERNOR_DUTY_ALL,
+	  1 },
+	{ "as many synchronises as launches", { .rates = { 1e5, 1e5, 1e5, 0 } }, 0.02, GOVERNOR_DUTY_ALL, 0 },
 	{ "driver calls alone, 12 k/s at 2 %",
 	  { .rates = { 0, 0, 12e3, 0 }, .is_driver_alone = true },
 	  0.02,
@@ -236,6 +251,8 @@ static void back_test(void)
 		{ "after 100 k launches/s", LAUNCHES(1e5), 0.02 },
 		{ "after 500 k launches/s at 10 %", LAUNCHES(5e5), 0.10 },
 		{ "after training", TRAINING(3.5e3), 0.02 },
+		{ "after synchronises", SYNCS(2e4), 0.02 },
+		{ "after synchronises flat out", SYNCS(1e6), 0.10 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A directory that looks like /proc, read twice a second apart.
+ * A directory that looks like /proc, read twice a second apart, and too early for a sample between.
  */
 #include "procs/system_sample.h"
 
@@ -116,6 +116,10 @@ static void row_check(const struct row *row)
 	r = system_sampler_take(sampler, 1000000000, &got);
 	CHECK_INT_EQ(row->name, r, row->want_r ? row->want_r : -EAGAIN);
 	files_write(dir_fd, row->after);
+	/* Of some milliseconds, as at the end of a trace: no sample, and the next one has their share. */
+	r = system_sampler_take(sampler, 1018000000, &got);
+	CHECK_INT_EQ(row->name, r, row->want_r ? row->want_r : -EAGAIN);
+	CHECK_INT_EQ(row->name, got.time_ns, 0);
 	r = system_sampler_take(sampler, 2000000000, &got);
 	CHECK_INT_EQ(row->name, r, row->want_r);
 	if (r == 0) {
@@ -147,7 +151,8 @@ static void the_real_one(void)
 
 	(void)system_sampler_new(proc_fd, &sampler);
 	CHECK_INT_EQ("first", system_sampler_take(sampler, 1, &sample), -EAGAIN);
-	CHECK_INT_EQ("second", system_sampler_take(sampler, 2, &sample), 0);
+	CHECK_INT_EQ("too early", system_sampler_take(sampler, 1 + SYSTEM_SAMPLE_LEAST_NS - 1, &sample), -EAGAIN);
+	CHECK_INT_EQ("second", system_sampler_take(sampler, 1 + SYSTEM_SAMPLE_LEAST_NS, &sample), 0);
 	CHECK("shares are shares", sample.cpu_ratio >= 0 && sample.cpu_ratio <= 1 && sample.load_1min >= 0);
 	CHECK("memory", sample.memory_bytes > sample.available_bytes && sample.available_bytes > 0);
 	system_sampler_free(sampler);

@@ -54,6 +54,8 @@ static void budget_test(void)
 		  "cost 0.6 % of 10 %, not the driver" },
 		{ "last rung", 0.02, "duty", "budget 2.0 %: launches and copies sampled",
 		  "cost 0.6 % of 2.0 %, sampled" },
+		{ "very last rung", 0.02, "duty_all", "budget 2.0 %: all calls sampled",
+		  "cost 0.6 % of 2.0 %, all sampled" },
 		{ "a rung of a later daemon", 0.02, "thinner", "budget 2.0 %: some calls left out",
 		  "cost 0.6 % of 2.0 %, not all calls" },
 		{ "no rung", 0.02, NULL, "budget 2.0 %", "cost 0.6 % of 2.0 %" },
@@ -79,9 +81,54 @@ static void budget_test(void)
 	}
 }
 
+/* For whose sake calls are left out. */
+static void forced_test(void)
+{
+	Ingero__V1__Cost cost = INGERO__V1__COST__INIT;
+
+	cost.budget_ratio = 0.02;
+	cost.budget_ratio_told_case = INGERO__V1__COST__BUDGET_RATIO_TOLD_BUDGET_RATIO;
+	cost.level = (char *)(uintptr_t) "duty";
+	cost.level_told_case = INGERO__V1__COST__LEVEL_TOLD_LEVEL;
+	cost.forced_by_others_told_case = INGERO__V1__COST__FORCED_BY_OTHERS_TOLD_FORCED_BY_OTHERS;
+	cost.forced_by_others = true;
+	CHECK_STR_EQ("others", cost_budget(&cost).text,
+		     "budget 2.0 %: launches and copies sampled for another user's process");
+	cost.forced_by_others_told_case = INGERO__V1__COST__FORCED_BY_OTHERS_TOLD__NOT_SET;
+	cost.forced_by_pid_told_case = INGERO__V1__COST__FORCED_BY_PID_TOLD_FORCED_BY_PID;
+	cost.forced_by_pid = 7;
+	CHECK_STR_EQ("own", cost_budget(&cost).text, "budget 2.0 %: launches and copies sampled");
+}
+
+/* What would keep the most important calls exact. */
+static void remedy_test(void)
+{
+	static const struct {
+		double ratio;
+		const char *want;
+	} cases[] = {
+		{ 0.051, "budget 2.0 %: all calls sampled ('--budget 10%' counts each synchronise)" },
+		{ 0.304, "budget 2.0 %: all calls sampled ('--budget off' counts each synchronise)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		Ingero__V1__Cost cost = INGERO__V1__COST__INIT;
+
+		cost.budget_ratio = 0.02;
+		cost.budget_ratio_told_case = INGERO__V1__COST__BUDGET_RATIO_TOLD_BUDGET_RATIO;
+		cost.level = (char *)(uintptr_t) "duty_all";
+		cost.level_told_case = INGERO__V1__COST__LEVEL_TOLD_LEVEL;
+		cost.exact_budget_ratio = cases[i].ratio;
+		cost.exact_budget_ratio_told_case = INGERO__V1__COST__EXACT_BUDGET_RATIO_TOLD_EXACT_BUDGET_RATIO;
+		CHECK_STR_EQ("remedy", cost_budget(&cost).text, cases[i].want);
+	}
+}
+
 int main(void)
 {
 	share_test();
+	remedy_test();
+	forced_test();
 	budget_test();
 	return check_result();
 }

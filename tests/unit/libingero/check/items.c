@@ -267,6 +267,33 @@ static void compare(const char *name, const char *what, struct buf *got, const c
 	CHECK(name, is_right);
 }
 
+/* "all_passed" is whether all checks that are not optional pass. */
+static const struct {
+	enum check_level level;
+	bool is_optional;
+	const char *pass, *all_passed;
+} passes[] = {
+	{ CHECK_LEVEL_OK, false, "\"pass\":true", "\"all_passed\":true" },
+	{ CHECK_LEVEL_WARN, false, "\"pass\":true", "\"all_passed\":true" },
+	{ CHECK_LEVEL_FAIL, false, "\"pass\":false", "\"all_passed\":false" },
+	{ CHECK_LEVEL_OK, true, "\"pass\":true", "\"all_passed\":true" },
+	{ CHECK_LEVEL_WARN, true, "\"pass\":false", "\"all_passed\":true" },
+};
+
+static void json_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(passes); i++) {
+		struct check_result result = { .name = "service",
+					       .level = passes[i].level,
+					       .is_optional = passes[i].is_optional };
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		CHECK_INT_EQ("json", check_json_append(&result, 1, &out), 0);
+		CHECK(passes[i].pass, strstr(buf_text(&out), passes[i].pass));
+		CHECK(passes[i].all_passed, strstr(buf_text(&out), passes[i].all_passed));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *temporary = getenv("TMPDIR");
@@ -341,6 +368,7 @@ int main(int argc, char **argv)
 		(void)close(world.root);
 		(void)nftw(path, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
 	}
+	json_test();
 	for (size_t i = 0; i < check_count(); i++)
 		CHECK("every check has a case that is well and one that is not", n_of_check[i] >= 2);
 	return check_result();

@@ -48,6 +48,33 @@ static void starved(void)
 		{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 1 * S },
 	};
 
+	static const struct part_row other_users[] = {
+		{ .where = "between",
+		  .class = "runnable",
+		  .ns = 4800 * MS,
+		  .by_pid = 180493,
+		  .by_uid = 4294900000u,
+		  .by = "hogbin" },
+		{ .where = "between",
+		  .class = "runnable",
+		  .ns = 4200 * MS,
+		  .by_pid = 16721,
+		  .by_uid = 4294900000u,
+		  .by = "(a,b" },
+		{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 1 * S },
+	};
+	static const struct part_row other_user_ends[] = {
+		{ .where = "between",
+		  .class = "lock",
+		  .ns = 7 * S,
+		  .kind = "futex",
+		  .name = "0x10",
+		  .by_pid = 4712,
+		  .by_tid = 4712,
+		  .by_uid = 4294900000u,
+		  .by = "a,b" },
+		{ .where = "between", .class = "sleep", .ns = 3 * S },
+	};
 	static const struct part_row held[] = {
 		{ .where = "between",
 		  .class = "lock",
@@ -117,6 +144,20 @@ static void starved(void)
 		     "python3 4711 · main thread · 10.0 s\n"
 		     "   90 %  ▇▇▇▇▇▇▇     9.0s  ready, no CPU behind sh (16722) 53 %, sh (16721) 47 %\n"
 		     "   10 %  ▇           1.0s  cudaLaunchKernel  cpu\n");
+	(void)account_make(&made, other_users, ARRAY_SIZE(other_users));
+	CHECK_STR_EQ("another user's is told whole", block(SIZE_MAX, &plain),
+		     "python3 4711 · main thread · 10.0 s\n"
+		     "   90 %  ▇▇▇▇▇▇▇     9.0s  ready, no CPU  behind hogbin (180493, uid 4294900000)\n"
+		     "                                          53 %\n"
+		     "   10 %  ▇           1.0s  cudaLaunchKernel  cpu\n");
+	CHECK_STR_EQ("also where it is narrow", block(SIZE_MAX, &narrow),
+		     "python3 4711 · main thread · 10.0 s\n"
+		     "   90 %     9.0s  ready, no CPU  behind hogbin (180493, uid\n"
+		     "                                 4294900000) 53 %\n"
+		     "   10 %     1.0s  cudaLaunchKernel  cpu\n");
+	(void)account_make(&made, other_user_ends, ARRAY_SIZE(other_user_ends));
+	CHECK_STR_EQ("who ends the wait, another user's", one_line(&(struct text_style){ .columns = 100 }),
+		     "python3 4711: 70 % waits for a lock released by a,b (4712, uid 4294900000) | 30 % sleeping\n");
 	(void)account_make(&made, held, ARRAY_SIZE(held));
 	CHECK_STR_EQ("who ends the wait", one_line(&plain),
 		     "python3 4711: 70 % waits for a lock released by thread 4712 · 30 % sleeping\n");

@@ -88,10 +88,11 @@ static void nothing_found(void)
 
 static void several(void)
 {
-	struct explain_question of_file = question, removed = question;
+	struct explain_question of_file = question, of_two = question, removed = question;
 	const char *text;
 
 	of_file.db = "x.db";
+	of_two.db = "/srv/training/tomorrow.db\n/srv/training/monday.db";
 	removed.is_forgotten = true;
 	(void)reply_calm(&reply);
 	accounts_make(4);
@@ -105,6 +106,9 @@ static void several(void)
 	CHECK("threads of these processes", strstr(told(&question, &wide), "\nand 3 more accounts; 'ingero blame' "));
 	CHECK("of a file",
 	      strstr(told(&of_file, &wide), "\nand 3 more accounts; 'ingero blame --db x.db' shows all\n"));
+	CHECK("of two files: the command is told whole",
+	      strstr(told(&of_two, &wide), "\nand 3 more accounts; 'ingero blame --db /srv/training/tomorrow.db --db\n"
+					   "/srv/training/monday.db' shows all\n"));
 	CHECK("of a file that is removed", strstr(told(&removed, &wide), "\nand 3 more accounts\n"));
 	accounts_make(4);
 	CHECK("both", strstr(told(&question, &wide), "\nand 4 more accounts; "));
@@ -208,10 +212,9 @@ static void failures(void)
 		{ "cuda", "cudaMemcpy", 10, 0, 0, NULL },
 		{ "driver", "cuMemAlloc", 1, 1, 12345, NULL },
 	};
-	static const char said[] =
-		"\n▲ 15 of 752 calls of cudaMalloc in python3 (pid 4711) failed, at least one with\n"
-		"  2 cudaErrorMemoryAllocation. 15 of 750 calls of cudaFree in python3 (pid 4711)\n"
-		"  failed. 1 of 1 call of cuMemAlloc in python3 (pid 4711) failed with 12345.\n";
+	static const char said[] = "\n▲ 15 of 752 calls of cudaMalloc in python3 (pid 4711) failed, at least one with\n"
+				   "  2 cudaErrorMemoryAllocation. 15 of 750 calls of cudaFree in python3 (pid 4711)\n"
+				   "  failed. 1 of 1 call of cuMemAlloc in python3 (pid 4711) failed with 12345.\n";
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		ops[i] = (Ingero__V1__Operation)INGERO__V1__OPERATION__INIT;

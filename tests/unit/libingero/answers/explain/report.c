@@ -5,6 +5,7 @@
  * never taller than its first finding and a line for each other.
  */
 #include "libingero/answers/explain/report.h"
+#include "libingero/answers/explain/finding.h"
 
 #include <locale.h>
 #include <time.h>
@@ -708,6 +709,25 @@ static unsigned int lines_of(const char *text)
 	return n;
 }
 
+/* A command is whole, or has FILE for names that are too long. */
+static const struct {
+	const char *db, *want;
+} commands[] = {
+	{ NULL, "ingero explain" },
+	{ "x.db", "ingero explain --db x.db" },
+	{ "x y.db\nz.db", "ingero explain --db 'x y.db' --db z.db" },
+	{ "a.db\nb.db\nc.db\nd.db\ne.db\nf.db\ng.db\nh.db\ni.db\nj.db\nk.db\nl.db\nm.db\nn.db\no.db",
+	  "ingero explain --db FILE --db FILE" },
+	{ "/a/name/that/is/longer/than/there/is/room/for/in/a/line/of/a/screen/with/80/columns.db",
+	  "ingero explain --db FILE" },
+};
+
+static void command_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		CHECK_STR_EQ("command", explain_command(commands[i].db).text, commands[i].want);
+}
+
 static void screen_test(void)
 {
 	struct text_style style = { .is_utf8 = true, .columns = 80, .rows = 24 };
@@ -718,6 +738,13 @@ static void screen_test(void)
 	text = report(&usual, &style);
 	CHECK("ids are told apart", strstr(text, "explain\n           8f3a2c0000000001\n"));
 	CHECK("lines for the rest", strstr(text, "\n4 more; 'ingero explain ID' shows one\n"));
+	list.db = "/srv/training/tomorrow.db\n/srv/training/monday.db";
+	list.is_list = false;
+	CHECK("of two files: the command is told whole",
+	      strstr(report(&list, &style), "\n4 more; 'ingero explain --db /srv/training/tomorrow.db --db\n"
+					    "/srv/training/monday.db ID' shows one\n"));
+	list = usual;
+	text = report(&usual, &style);
 	CHECK("beyond the list", strstr(text, "\nand 4 more, not listed"));
 	CHECK_INT_IN("fits", lines_of(text), 1, 24);
 	list.is_list = true;
@@ -879,15 +906,24 @@ static void threads_test(void)
 		uint32_t tid; /* 0: not known */
 		uint64_t lost_ns, present_ns;
 		const char *want;
+		uint64_t own_ns; /* of that thread; 0: not known */
 	} rows[] = {
 		{ "the main thread", 4711, 18400 * MS, 60 * S,
-		  "18.4 s of the 1 min 0 s in which it was seen, in its main thread" },
+		  "18.4 s of the 1 min 0 s in which it was seen, in its main thread", 18400 * MS },
 		{ "another thread", 4713, 18400 * MS, 60 * S,
-		  "18.4 s of the 1 min 0 s in which it was seen, in its thread 4713" },
-		{ "not known", 0, 18400 * MS, 60 * S, "18.4 s of the 1 min 0 s in which it was seen" },
-		{ "more than the time in which it was seen", 4713, 90 * S, 10 * S, "1 min 30 s, in its thread 4713" },
+		  "18.4 s of the 1 min 0 s in which it was seen, in its thread 4713", 18400 * MS },
+		{ "several, one has most", 4713, 499 * MS, 60 * S,
+		  "499 ms of the 1 min 0 s in which it was seen, 426 ms of it in its\n           thread 4713",
+		  426 * MS },
+		{ "all but what no figure shows", 4713, 499000 * US, 60 * S,
+		  "499 ms of the 1 min 0 s in which it was seen, in its thread 4713", 498900 * US },
+		{ "not known how much of it", 4713, 499 * MS, 60 * S,
+		  "499 ms of the 1 min 0 s in which it was seen, most of it in its\n           thread 4713", 0 },
+		{ "not known", 0, 18400 * MS, 60 * S, "18.4 s of the 1 min 0 s in which it was seen", 0 },
+		{ "more than the time in which it was seen", 4713, 90 * S, 10 * S, "1 min 30 s, in its thread 4713",
+		  90 * S },
 		{ "more, and the thread is not known", 0, 90 * S, 10 * S,
-		  "1 min 30 s of several threads in the 10.0 s in which it was seen" },
+		  "1 min 30 s of several threads in the 10.0 s in which it was seen", 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -900,6 +936,10 @@ static void threads_test(void)
 		if (rows[i].tid) {
 			f->tid_told_case = INGERO__V1__FINDING__TID_TOLD_TID;
 			f->tid = rows[i].tid;
+		}
+		if (rows[i].own_ns) {
+			f->tid_lost_ns_told_case = INGERO__V1__FINDING__TID_LOST_NS_TOLD_TID_LOST_NS;
+			f->tid_lost_ns = rows[i].own_ns;
 		}
 		(void)snprintf(want, sizeof(want), "\n  lost     %s\n  where  ", rows[i].want);
 		CHECK(rows[i].name, strstr(report(&usual, &plain), want));
@@ -943,6 +983,7 @@ int main(void)
 	tzset();
 	text_test();
 	colour_test();
+	command_test();
 	screen_test();
 	table_test();
 	waits_test();

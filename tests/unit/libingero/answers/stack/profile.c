@@ -50,7 +50,7 @@ static void measure_test(size_t i)
 	CHECK_INT_EQ(cases[i].measure, stack_sites_build(&made.rows, STACK_BY_STACK, &measure, &sites), 0);
 	CHECK_INT_EQ(cases[i].measure, stack_profile_init(&made.rows, &profile), 0);
 	CHECK_INT_EQ("classes that nobody has are no values", profile.n_values, 5);
-	CHECK_INT_EQ(cases[i].measure, stack_profile_add(&profile, &sites, 0), 0);
+	CHECK_INT_EQ(cases[i].measure, stack_profile_add(&profile, &sites, 0, /* takes_inner= */ false), 0);
 	head.value = stack_profile_value(&profile, &measure);
 	CHECK_INT_EQ(cases[i].measure, flame_folded_append(&profile, &head, &out), 0);
 	CHECK_STR_EQ(cases[i].measure, buf_text(&out), cases[i].want);
@@ -64,7 +64,7 @@ static void limit_test(void)
 
 	CHECK_INT_EQ("sites", stack_sites_build(&made.rows, STACK_BY_STACK, &measure, &sites), 0);
 	CHECK_INT_EQ("init", stack_profile_init(&made.rows, &profile), 0);
-	CHECK_INT_EQ("add", stack_profile_add(&profile, &sites, 1), 0);
+	CHECK_INT_EQ("add", stack_profile_add(&profile, &sites, 1, /* takes_inner= */ false), 0);
 	CHECK_INT_EQ("the one with most", flame_total(&profile, stack_profile_value(&profile, &measure)), 6400);
 }
 
@@ -79,12 +79,75 @@ static void change_test(void)
 	(void)made_row(&before, &first, 9, "cudaStreamSynchronize", 30, MS); /* another process of that name */
 	CHECK_INT_EQ("init", stack_profile_init_change(&measure, &profile), 0);
 	CHECK_STR_EQ("names", profile.values[1].name, "time before");
-	CHECK_INT_EQ("now", stack_profile_add_change(&profile, &measure, &made.rows, /* is_before= */ false), 0);
-	CHECK_INT_EQ("before", stack_profile_add_change(&profile, &measure, &before.rows, /* is_before= */ true), 0);
+	CHECK_INT_EQ("now",
+		     stack_profile_add_change(&profile, &measure, &made.rows, /* takes_inner= */ false,
+					      /* is_before= */ false),
+		     0);
+	CHECK_INT_EQ("before",
+		     stack_profile_add_change(&profile, &measure, &before.rows, /* takes_inner= */ false,
+					      /* is_before= */ true),
+		     0);
 	CHECK_INT_EQ("folded", flame_folded_append(&profile, &head, &out), 0);
 	CHECK_STR_EQ("before, then now", buf_text(&out),
 		     "python3;[no stack];cudaMalloc 0 2000000\n" INCOMPLETE " 0 10000000\n" COMPLETE
 		     " 30000000 200000000\n");
+}
+
+#define DRIVER "python3;_start;main (train.py:13);cudaMemcpy;cuMemcpyHtoD"
+#define RUNTIME "python3;_start;main (train.py:13);cudaMemcpy"
+
+/* A copy of the runtime has that of the driver within it: its time, bytes and blame are those of one copy. */
+static void inner_rows_make(struct made_stack *runtime, struct made_stack *driver)
+{
+	struct made_stack *const both[] = { runtime, driver };
+
+	made_rows_init(&made);
+	for (uint64_t i = 0; i < ARRAY_SIZE(both); i++) {
+		made_stack_init(both[i], i + 1);
+		if (both[i] == driver)
+			made_native(driver, "cuMemcpyHtoD", "/lib/libcuda.so.1");
+		made_native(both[i], both[i] == driver ? "cudaMemcpy+0x2a" : "cudaMemcpy", "/lib/libcudart.so.12");
+		made_python(both[i], "/data/alice/train.py", 13, "main");
+		made_native(both[i], "_start+0x21", "/usr/bin/python3.11");
+	}
+	made_row(&made, runtime, 4711, "cudaMemcpy", 10, 5 * MS)->bytes = 640;
+	made_row(&made, driver, 4711, "cuMemcpyHtoD", 10, 4 * MS)->bytes = 640;
+	made.row[1].is_inner = true;
+}
+
+static const struct {
+	const char *measure, *want, *want_all;
+} inner_cases[] = {
+	{ "time", RUNTIME " 50000000\n", RUNTIME " 50000000\n" DRIVER " 40000000\n" },
+	{ "count", RUNTIME " 10\n", RUNTIME " 10\n" DRIVER " 10\n" },
+	{ "bytes", RUNTIME " 640\n", RUNTIME " 640\n" DRIVER " 640\n" },
+	{ "blame:device", RUNTIME " 37500000\n", RUNTIME " 37500000\n" DRIVER " 30000000\n" },
+};
+
+/* Each moment is there once, unless calls of one operation are asked for. */
+static void inner_test(size_t i, bool takes_inner, bool is_change)
+{
+	CLEANUP(flame_done) struct flame profile = FLAME_INIT;
+	CLEANUP(stack_sites_done) struct stack_sites sites = STACK_SITES_INIT;
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	struct flame_head head = { .title = "", .subtitle = "", .before = FLAME_NONE };
+	struct made_stack runtime, driver;
+	struct stack_measure measure;
+
+	inner_rows_make(&runtime, &driver);
+	CHECK_INT_EQ("measure", stack_measure_parse(inner_cases[i].measure, &measure), 0);
+	CHECK_INT_EQ("sites", stack_sites_build(&made.rows, STACK_BY_STACK, &measure, &sites), 0);
+	if (is_change) {
+		CHECK_INT_EQ("init", stack_profile_init_change(&measure, &profile), 0);
+		CHECK_INT_EQ("add", stack_profile_add_change(&profile, &measure, &made.rows, takes_inner, false), 0);
+	} else {
+		CHECK_INT_EQ("init", stack_profile_init(&made.rows, &profile), 0);
+		CHECK_INT_EQ("add", stack_profile_add(&profile, &sites, 0, takes_inner), 0);
+		head.value = stack_profile_value(&profile, &measure);
+	}
+	CHECK_INT_EQ("folded", flame_folded_append(&profile, &head, &out), 0);
+	CHECK_STR_EQ(inner_cases[i].measure, buf_text(&out),
+		     takes_inner ? inner_cases[i].want_all : inner_cases[i].want);
 }
 
 static void measures_test(void)
@@ -106,5 +169,7 @@ int main(void)
 	limit_test();
 	change_test();
 	measures_test();
+	for (size_t i = 0; i < 4 * ARRAY_SIZE(inner_cases); i++)
+		inner_test(i / 4, i & 1, i & 2);
 	return check_result();
 }

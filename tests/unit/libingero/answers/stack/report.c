@@ -102,6 +102,21 @@ static void tables_test(void)
 		    "stack that is not complete; 'ingero explain ID' says why\n");
 }
 
+/* A site is within other calls or not; those within say so. */
+static void inner_table_test(void)
+{
+	rows_make();
+	made.row[2].is_inner = true;
+	report_test("time", STACK_BY_SITE, 80, 0,
+		    "14:00:00 to 14:05:00 · 4 call sites by time · 1 052 recorded calls\n"
+		    " time   count    p99  blame        operation         from\n"
+		    "~6.4s  ~6 400   12ms  device 75 %  cudaStreamSync    net.py:142 in forward\n"
+		    " 1.0s      50   20ms  device 75 %  cudaMemcpyAsync   net.py:99 in forward\n"
+		    "900ms     900  1.0ms  device 75 %  · cudaStreamSync  net.py:142 in forward\n"
+		    "6.0ms       2  3.0ms  device 75 %  cudaMalloc        no stack\n"
+		    "· within another traced call, whose row has their time, too\n" FOOTER);
+}
+
 /* Never wider than the terminal, and the line is there on every one. */
 static void widths_test(void)
 {
@@ -203,7 +218,8 @@ static void json_test(void)
 		      "4712],\"processes\":2,\"stacks\":2,\"count\":1000,\"total_ns\":2100000000,\"p99_ns\":"
 		      "12000000,\"max_ns\":12000000,\"bytes\":1048576,\"errors\":0,\"blame_ns\":{\"on_cpu\":"
 		      "525000000,\"device\":1575000000},\"counted\":7300,\"counted_ns\":7300000000,"
-		      "\"is_estimate\":true,\"from\":{\"file\":\"/data/alice/net.py\",\"func\":\"forward\","
+		      "\"is_estimate\":true,\"is_inner\":false,\"from\":{\"file\":\"/data/alice/"
+		      "net.py\",\"func\":\"forward\","
 		      "\"line\":142},\"stack_id\":1,\"stack\":[{\"ip\":",
 		      430) == 0);
 	CHECK("end", strstr(text, "],\"more_sites\":1,\"rows\":4,\"calls\":1052,\"without\":2,\"incomplete\":7,"
@@ -245,6 +261,7 @@ int main(void)
 	tzset();
 
 	tables_test();
+	inner_table_test();
 	widths_test();
 	sums_test();
 	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)

@@ -54,6 +54,39 @@ static void line_test(void)
 	explain = "ingero explain";
 }
 
+/* One that had less than half is told with its share, and so are the next. */
+static void shares_test(void)
+{
+	static Ingero__V1__Culprit other = INGERO__V1__CULPRIT__INIT, *others[] = { &other };
+	Ingero__V1__Finding *f;
+
+	(void)reply_hog(&reply);
+	f = &reply.finding[0];
+	f->cause->share = 0.08;
+	CHECK_STR_EQ(
+		"one of them", line(trace_finding_append, &plain),
+		"▲ HIGH cudaStreamSynchronize waited for the CPU, 8 % behind logrotate (pid 6603, root) in python "
+		"(pid 4711): 18.4 s lost so far · ingero explain 8f3a2c\n");
+	f->title = figures_text("python waited for the CPU between its calls");
+	f->cause->share = 0.49;
+	f->cause->comm = figures_text("cc1");
+	f->cause->same_name = 12;
+	f->cause->processes = 3;
+	other.pid = 6604;
+	other.comm = figures_text("updatedb");
+	other.share = 0.08;
+	f->cause->others = others;
+	f->cause->n_others = 1;
+	CHECK_STR_EQ(
+		"a name, and another process", line(trace_finding_append, &plain),
+		"▲ HIGH python (pid 4711) waited for the CPU, 49 % behind cc1 (12 processes, root), 8 % updatedb "
+		"(pid 6604, root) and 1 more: 18.4 s lost so far · ingero explain 8f3a2c\n");
+	f->cause->share = 0.5;
+	CHECK_STR_EQ("it has half", line(trace_finding_append, &plain),
+		     "▲ HIGH python (pid 4711) waited for the CPU behind cc1 (12 processes, root), updatedb "
+		     "(pid 6604, root) and 1 more: 18.4 s lost so far · ingero explain 8f3a2c\n");
+}
+
 /* The line of the program, where it is known: at the end, and the first to go from a line that is too short. */
 static void from_test(void)
 {
@@ -276,10 +309,12 @@ static void summary_test(void)
 	CHECK("first",
 	      strncmp(buf_text(&out), "▲ HIGH cudaStreamSynchronize", strlen("▲ HIGH cudaStreamSynchronize")) == 0);
 	CHECK("table", strstr(buf_text(&out), "cudaFree"));
-	CHECK("with", !strstr(buf_text(&out), "No problem found") && !strstr(buf_text(&out), "what it means"));
+	CHECK("with", !strstr(buf_text(&out), "No problem found"));
+	CHECK("and its remedy", strstr(buf_text(&out), "what it means\n▲ cudaStreamSynchronize waited") &&
+					strstr(buf_text(&out), "\n  do: "));
 }
 
-/* What it means and its remedy come with a finding between calls, too. */
+/* What it means and its remedy come with each finding, in calls and between them. */
 static void meaning_test(void)
 {
 	static char first[] = "more workers", second[] = "and more";
@@ -306,7 +341,10 @@ static void meaning_test(void)
 		  "▲ python (pid 4711) has stopped making calls and waits for data from python3\n"
 		  "  (pid 26693, root): 3.0 s of 4.0 s lost, 75 % of the time.\n"
 		  "  do: more workers\n" },
-		{ "in calls", "cudaFree", "cpu_contention", "cudaFree waited for the CPU", 3 * S, 4 * S, 2, NULL },
+		{ "in calls", "cudaFree", "cpu_contention", "cudaFree waited for the CPU", 3 * S, 4 * S, 2,
+		  "▲ cudaFree waited for the CPU behind python3 (pid 26693, root) in python (pid\n"
+		  "  4711): 3.0 s of 4.0 s lost, 75 % of the time.\n"
+		  "  do: more workers\n" },
 		{ "without a remedy", "", "loader", "python waited for data between its calls", 3 * S, 4 * S, 0, NULL },
 	};
 	static const struct figures_op ops[] = {
@@ -854,6 +892,7 @@ int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	line_test();
+	shares_test();
 	from_test();
 	quota_test();
 	between_test();
