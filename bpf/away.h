@@ -65,7 +65,7 @@ VERIFIED_ALONE int away_end(struct thread_state *t, __u64 arrival, __u64 delay, 
 		wait_place_note(t, parts.blocked_ns);
 	cell = cell_of_event(t->slot, t->tid == t->tgid ? OP_EVENT_wait_main : OP_EVENT_wait_threads);
 	if (!cell) {
-		counter_add(LOSS_SWITCH_UNSEEN, 1);
+		__sync_fetch_and_add(&share_losses_of(t->slot)->switches, 1);
 		return 0;
 	}
 	cell_add(cell, arrival - clock, arrival - clock);

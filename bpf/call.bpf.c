@@ -20,21 +20,23 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* First traced call of a process. Return: its slot, 0 if no slot is free */
+/* First traced call of a process. Return: its slot, 0 without room for it */
 VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	const struct cred *cred = task->cred;
 	struct process_entry *entry, fresh = {};
 	struct process_slot *s;
-	__u32 slot = 0, share, before;
+	__u32 slot, flags, before;
 
 	if (!leader || !cred)
 		return 0;
 	entry = bpf_map_lookup_elem(&processes, &tgid);
 	if (entry && entry->slot)
 		return entry->slot;
-	if (bpf_map_pop_elem(&free_slots, &slot))
+	flags = (entry && entry->is_guarded) || !credentials_are_own(task) ? PROCESS_GUARDED : 0;
+	slot = slot_take(cred->uid.val, flags);
+	if (!slot)
 		return 0;
 	s = bpf_map_lookup_elem(&slots, &slot);
 	if (!s)
@@ -44,7 +46,7 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
 		entry = bpf_map_lookup_elem(&processes, &tgid);
 		if (!entry) {
-			bpf_map_push_elem(&free_slots, &slot, BPF_ANY);
+			slot_give(slot);
 			return 0;
 		}
 	}
@@ -53,17 +55,13 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 	s->gone_ns = 0;
 	s->tgid = tgid;
 	s->uid = cred->uid.val;
-	share = share_claim(cred->uid.val);
-	WRITE_ONCE(slot_shares[slot & (PROCESS_SLOTS - 1)], share);
-	if (READ_ONCE(lone_share) != share)
-		WRITE_ONCE(lone_share, SHARE_REST);
 	s->exec_gen = entry->exec_gen;
-	s->flags = entry->is_guarded || !credentials_are_own(task) ? PROCESS_GUARDED : 0;
+	s->flags = flags;
 	s->exit_code = 0;
 	bpf_probe_read_kernel(s->comm, sizeof(s->comm), leader->comm);
 	before = __sync_val_compare_and_swap(&entry->slot, 0, slot);
 	if (before) {
-		bpf_map_push_elem(&free_slots, &slot, BPF_ANY);
+		slot_give(slot);
 		return before;
 	}
 	WRITE_ONCE(s->state, PROCESS_SLOT_LIVE);
@@ -125,7 +123,7 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 	}
 	slot = is_calibrating ? CALIBRATION_SLOT : slot_claim(tgid);
 	if (!slot) {
-		counter_add(LOSS_PROCESS_SLOTS, 1);
+		(void)slot_lose((__u32)bpf_get_current_uid_gid());
 		return 0;
 	}
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);

@@ -4,13 +4,16 @@
  *
  * Every update is an atomic add (5 ns): plain adds lose calls between CPUs, and per-CPU maps lose calls on preemptible
  * kernels (docs/measurements/preempt-full.md). Free slots and cells come from pools that the daemon fills; a cell is
- * taken at first use, and the daemon returns it after the process is gone and its figures were read.
+ * taken at first use, and the daemon returns it after the process is gone and its figures were read. Each user has a
+ * share of the cells, and of the spare ones (shares.h).
  */
 #pragma once
 
 #include "policy.h"
+#include "shares.h"
 
 #define CAS_TRIES 16
+#define CELLS_MAX (PROCESS_CELLS - CELLS_SPARE - 1) /* cell 0 is never used */
 
 static __always_inline struct figure_cell *cell_at(__u32 idx)
 {
@@ -64,18 +67,43 @@ static __always_inline __u32 cell_install(struct slot_row *row, __u32 idx, __u32
 	return idx;
 }
 
-/* Return: index of the operation's own cell, 0 if none is free */
+/* Return: index of the operation's own cell, 0 if there is none for its user */
 static __always_inline __u32 cell_take(struct slot_row *row, __u32 slot, __u32 op)
 {
-	__u32 idx = slot_row_find(row, op), got;
+	__u32 idx = slot_row_find(row, op), share = slot_taker(slot), got = 0;
 
 	if (idx)
 		return idx;
-	if (bpf_map_pop_elem(&free_cells, &idx))
+	if (!share_take(&cells_of[share], &n_cells, CELLS_MAX))
 		return 0;
-	got = cell_install(row, idx, slot, op);
-	if (got != idx)
+	if (bpf_map_pop_elem(&free_cells, &idx) == 0) {
+		WRITE_ONCE(cell_takers[idx & (PROCESS_CELLS - 1)], share);
+		got = cell_install(row, idx, slot, op);
+		if (got == idx)
+			return got;
 		bpf_map_push_elem(&free_cells, &idx, BPF_ANY);
+	}
+	share_untake(&cells_of[share], &n_cells);
+	return got;
+}
+
+/* The same of the overflow cell of a process. */
+static __always_inline __u32 cell_take_spare(struct slot_row *row, __u32 slot)
+{
+	__u32 idx = 0, share = slot_taker(slot), got = 0;
+
+	if (row->overflow)
+		return row->overflow;
+	if (!share_take(&spares_of[share], &n_spares, CELLS_SPARE))
+		return 0;
+	if (bpf_map_pop_elem(&spare_cells, &idx) == 0) {
+		WRITE_ONCE(cell_takers[idx & (PROCESS_CELLS - 1)], share);
+		got = cell_install(row, idx, slot, 0);
+		if (got == idx)
+			return got;
+		bpf_map_push_elem(&spare_cells, &idx, BPF_ANY);
+	}
+	share_untake(&spares_of[share], &n_spares);
 	return got;
 }
 
@@ -86,22 +114,15 @@ static __always_inline __u32 cell_take(struct slot_row *row, __u32 slot, __u32 o
 VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 {
 	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
-	__u32 idx = 0, got;
+	__u32 got;
 
 	if (!row)
 		return 0;
 	got = cell_take(row, slot, op);
 	if (got)
 		return got;
-	counter_add(LOSS_CELLS, 1);
-	if (row->overflow)
-		return row->overflow;
-	if (bpf_map_pop_elem(&spare_cells, &idx))
-		return 0;
-	got = cell_install(row, idx, slot, 0);
-	if (got != idx)
-		bpf_map_push_elem(&spare_cells, &idx, BPF_ANY);
-	return got;
+	__sync_fetch_and_add(&share_losses_of(slot)->cells, 1);
+	return cell_take_spare(row, slot);
 }
 
 /* Cell of an event. Without a free cell the caller counts a loss: the overflow cell is for calls only. */

@@ -282,7 +282,7 @@ int loader_changed(struct pt_regs *ctx)
 		(void)bpf_map_update_elem(&processes, &tgid, &entry_none, BPF_NOEXIST);
 		entry = bpf_map_lookup_elem(&processes, &tgid);
 		if (!entry) {
-			counter_add(LOSS_PROCESS_SLOTS, 1);
+			(void)slot_lose((__u32)bpf_get_current_uid_gid());
 			return 0;
 		}
 	}

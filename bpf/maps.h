@@ -66,6 +66,10 @@ SHARED __u32 behind_reading = 0; /* number of the daemon's next reading of `behi
 SHARED __u32 n_waits = 0, n_wakers = 0, n_accounts_ended = 0, n_lives = 0;
 SHARED __u32 waits_of[USER_SHARES] = {}, wakers_of[USER_SHARES] = {}, accounts_ended_of[USER_SHARES] = {};
 SHARED __u32 lives_of[USER_SHARES] = {};
+/* The same of slots, of cells, and of spare cells that are taken; the daemon subtracts those that it frees. */
+SHARED __u32 n_slots = 0, n_cells = 0, n_spares = 0;
+SHARED __u32 slots_of[USER_SHARES] = {}, cells_of[USER_SHARES] = {}, spares_of[USER_SHARES] = {};
+SHARED __u16 slot_takers[PROCESS_SLOTS] = {}, cell_takers[PROCESS_CELLS] = {}; /* the share that each one takes */
 SHARED struct path_budget path_budgets[USER_SHARES] = {};
 SHARED struct share_losses losses_of[USER_SHARES] = {};
 SHARED __u32 slot_shares[PROCESS_SLOTS] = {}; /* of the losses of the user of each slot */

@@ -21,7 +21,7 @@ int page_alloc(__u64 *ctx)
 		return 0;
 	cell = cell_of_event(entry->slot, OP_EVENT_mm_page_alloc);
 	if (!cell) {
-		counter_add(LOSS_MEMORY, 1);
+		__sync_fetch_and_add(&share_losses_of(entry->slot)->memory, 1);
 		return 0;
 	}
 	__sync_fetch_and_add(&cell->untimed, 1);
@@ -62,12 +62,12 @@ static __always_inline int reclaim_end(void)
 	if (!process || !process->slot)
 		return 0;
 	if (!start_ns) {
-		counter_add(LOSS_MEMORY, 1);
+		__sync_fetch_and_add(&share_losses_of(process->slot)->memory, 1);
 		return 0;
 	}
 	cell = cell_of_event(process->slot, OP_EVENT_mm_reclaim);
 	if (!cell) {
-		counter_add(LOSS_MEMORY, 1);
+		__sync_fetch_and_add(&share_losses_of(process->slot)->memory, 1);
 		return 0;
 	}
 	ns = bpf_ktime_get_ns() - start_ns;

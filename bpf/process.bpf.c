@@ -121,7 +121,7 @@ int process_fork(__u64 *ctx)
 		struct process_wish copy = *wish;
 
 		if (bpf_map_update_elem(&targets, &child_tgid, &copy, BPF_ANY))
-			counter_add(LOSS_PROCESS_SLOTS, 1);
+			(void)slot_lose((__u32)bpf_get_current_uid_gid());
 	}
 	interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
 	if (interpreter) {

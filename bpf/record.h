@@ -256,6 +256,7 @@ _Static_assert(sizeof(struct figure_cell) == 2048, "figure_cell is ABI between b
 /* One process that made a traced call. Slot 0 is never used. */
 #define PROCESS_SLOTS 1024
 #define PROCESS_CELLS 4096
+#define CELLS_SPARE 128 /* of these: reserved as overflow cells of processes that find no other cell */
 
 /*
  * The cells of the operations that a process called: a hash table with open addressing, whose entries are words so that
@@ -509,12 +510,11 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
 }
 
 /*
- * What found no room in the share of its user, or on a ring: rows of waits, entries of wakers, final accounts of threads,
- * parts of waits for a CPU, records of process life, of calls and of waits. Paths and stacks that were not sent, for any
- * reason. Calls that were left out (thinning.h).
+ * What found no room in the share of its user, or on a ring; paths and stacks that were not sent, for any reason; calls
+ * that were left out (thinning.h); waits between calls, and page allocations and reclaims, without a cell.
  */
 struct share_losses {
-	__u64 waits, wakers, accounts, lives, paths, behind, stacks, calls, thinned;
+	__u64 waits, wakers, accounts, lives, paths, behind, stacks, calls, thinned, slots, cells, switches, memory;
 	__u32 uid;     /* whose share it is */
 	__u32 is_used; /* by that user */
 };

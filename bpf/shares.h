@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Shares of users in the maps `waits`, `behind`, `wakers` and `accounts_ended`, and of the unread records on the rings
- * `life`, `stacks` (stack_ring.h) and `calls` (call_ring.h): one user's processes and threads leave places for other
- * users, however many they are. Checked only when an entry is added; a wait of an existing row, or of an existing
- * waker, costs nothing more.
+ * Shares of users in the slots of processes, in the cells of their operations (figures.h), in the maps `waits`,
+ * `behind`, `wakers` and `accounts_ended`, and of the unread records on the rings `life`, `stacks` (stack_ring.h) and
+ * `calls` (call_ring.h): one user's processes and threads leave places for other users, however many they are. Checked
+ * only when an entry is added; a wait of an existing row, or of an existing waker, costs nothing more.
  *
  * A user may have at most SHARE_OF_FREE times as many entries as are free: three quarters of a map while no other user
  * has any, and each user who comes later finds some free. A row and an account count for the user of the process in
- * their slot, a waker and a record for their own user. Several CPUs that add entries at the same moment may exceed a
- * share by one entry each.
+ * their slot, a cell for the share that its slot took, a waker and a record for their own user. Several CPUs that add
+ * entries at the same moment may exceed a share by one entry each.
  *
  * A person can run processes with thousands of user ids: subordinate ones. These have one share together, and so have
  * processes that belong to no user (share_user()). So one person has two shares, and others find at least a sixteenth
@@ -24,6 +24,8 @@
 
 #define SHARE_OF_FREE 3
 
+#define SLOTS_MAX (CALIBRATION_SLOT - 1) /* slot 0 is never used */
+
 static __always_inline bool share_has_room(__u32 n_own, __u32 n_used, __u32 n_most)
 {
 	return n_used < n_most && n_own < SHARE_OF_FREE * (n_most - n_used);
@@ -37,6 +39,13 @@ static __always_inline bool share_take(__u32 *n_own, __u32 *n_all, __u32 n_most)
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(n_all, 1);
 	return true;
+}
+
+/* There is no entry after all, or no more. */
+static __always_inline void share_untake(__u32 *n_own, __u32 *n_all)
+{
+	__sync_fetch_and_add(n_own, -1);
+	__sync_fetch_and_add(n_all, -1);
 }
 
 /*
@@ -157,8 +166,49 @@ VERIFIED_ALONE __u32 share_take_account(__u32 slot)
 /* There is no entry after all. */
 static __always_inline void share_give_account(__u32 share)
 {
-	__sync_fetch_and_add(&accounts_ended_of[share & (USER_SHARES - 1)], -1);
-	__sync_fetch_and_add(&n_accounts_ended, -1);
+	share_untake(&accounts_ended_of[share & (USER_SHARES - 1)], &n_accounts_ended);
+}
+
+/*
+ * slot_take() - a free slot for a process, which counts for its user
+ * @flags: PROCESS_GUARDED, or 0
+ * Return: 0: no room in the share of the user, or no free slot
+ */
+VERIFIED_ALONE __u32 slot_take(__u32 uid, __u32 flags)
+{
+	__u32 own = share_claim(uid) & (USER_SHARES - 1), slot = 0;
+	__u32 share = share_user_now(uid, flags) == SHARE_TOGETHER ? SHARE_OF_TOGETHER : own;
+
+	if (!share_take(&slots_of[share], &n_slots, SLOTS_MAX))
+		return 0;
+	if (bpf_map_pop_elem(&free_slots, &slot)) {
+		share_untake(&slots_of[share], &n_slots);
+		return 0;
+	}
+	WRITE_ONCE(slot_shares[slot & (PROCESS_SLOTS - 1)], own);
+	WRITE_ONCE(slot_takers[slot & (PROCESS_SLOTS - 1)], share);
+	if (READ_ONCE(lone_share) != own)
+		WRITE_ONCE(lone_share, SHARE_REST);
+	return slot;
+}
+
+static __always_inline __u32 slot_taker(__u32 slot)
+{
+	return READ_ONCE(slot_takers[slot & (PROCESS_SLOTS - 1)]) & (USER_SHARES - 1);
+}
+
+/* No process is in the slot after all. */
+static __always_inline void slot_give(__u32 slot)
+{
+	share_untake(&slots_of[slot_taker(slot)], &n_slots);
+	bpf_map_push_elem(&free_slots, &slot, BPF_ANY);
+}
+
+/* A call, or a process, without a slot: a loss of its user. */
+VERIFIED_ALONE int slot_lose(__u32 uid)
+{
+	__sync_fetch_and_add(&losses_of[share_claim(uid) & (USER_SHARES - 1)].slots, 1);
+	return 0;
 }
 
 /*
@@ -186,8 +236,7 @@ VERIFIED_ALONE __u32 share_take_life(__u32 uid, __u32 flags, __u32 is_kept)
 /* There is no record after all: the ring is full. */
 VERIFIED_ALONE int share_lose_life(__u32 uid, __u32 share)
 {
-	__sync_fetch_and_add(&lives_of[(share - 1) & (USER_SHARES - 1)], -1);
-	__sync_fetch_and_add(&n_lives, -1);
+	share_untake(&lives_of[(share - 1) & (USER_SHARES - 1)], &n_lives);
 	__sync_fetch_and_add(&losses_of[share_claim(uid) & (USER_SHARES - 1)].lives, 1);
 	return 0;
 }
@@ -237,8 +286,7 @@ VERIFIED_ALONE int waker_remove(__u32 tid)
 	share = w->share;
 	if (bpf_map_delete_elem(&wakers, &tid))
 		return 0;
-	__sync_fetch_and_add(&wakers_of[share & (USER_SHARES - 1)], -1);
-	__sync_fetch_and_add(&n_wakers, -1);
+	share_untake(&wakers_of[share & (USER_SHARES - 1)], &n_wakers);
 	__sync_fetch_and_add(waker_mark(tid), -1);
 	return 0;
 }

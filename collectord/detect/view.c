@@ -70,6 +70,17 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 	return view;
 }
 
+/* Of everybody, and of the user of the process alone. */
+static uint64_t lost_to(const struct detector_view *view, const struct tick *tick, enum loss_reason reason)
+{
+	uint64_t n = tick->losses[reason];
+
+	for (size_t i = 0; i < tick->user_losses.n; i++)
+		if (tick->user_losses.items[i].reason == reason && tick->user_losses.items[i].uid == view->process->uid)
+			n += tick->user_losses.items[i].n;
+	return n;
+}
+
 double view_quality(const struct detector_view *view, const struct tick *tick, uint64_t counted)
 {
 	uint64_t untimed = 0, not_counted, unseen;
@@ -79,8 +90,8 @@ double view_quality(const struct detector_view *view, const struct tick *tick, u
 		if (view->ops[i].op && view->ops[i].op->layer == view->layer)
 			untimed += view->ops[i].figures.untimed;
 
-	not_counted = tick->losses[LOSS_PROCESS_SLOTS] + tick->losses[LOSS_CELLS];
-	unseen = tick->losses[LOSS_SWITCH_UNSEEN];
+	not_counted = lost_to(view, tick, LOSS_PROCESS_SLOTS) + lost_to(view, tick, LOSS_CELLS);
+	unseen = lost_to(view, tick, LOSS_SWITCH_UNSEEN);
 	if (not_counted)
 		quality *= (double)counted / (double)(counted + not_counted);
 	if (unseen)

@@ -79,8 +79,7 @@ static size_t ended_keys(const struct probe_set *set, struct account_key ret[ACC
 /* The entry is removed: its user may have another one. */
 static void share_give(const struct probe_set *set, const struct account_record *record)
 {
-	(void)__atomic_fetch_sub(&set->bpf->bss->accounts_ended_of[record->share % USER_SHARES], 1, __ATOMIC_RELAXED);
-	(void)__atomic_fetch_sub(&set->bpf->bss->n_accounts_ended, 1, __ATOMIC_RELAXED);
+	share_entry_gone(&set->bpf->bss->n_accounts_ended, set->bpf->bss->accounts_ended_of, record->share);
 }
 
 static int accounts_of_ended(struct probe_set *set, struct account_record *room, const struct account_reading *reading)

@@ -16,8 +16,6 @@
 #include "clock.h"
 #include "probes/probe_set_state.h"
 
-#define CELLS_SPARE 128 /* reserved as overflow cells of processes that start when all other cells are taken */
-
 static int map_memory(struct bpf_map *map, size_t bytes, void *ret_memory)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
@@ -133,8 +131,10 @@ int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_r
 
 static int cell_give_back(struct probe_set *set, uint32_t idx)
 {
-	struct bpf_map *pool =
-		idx >= PROCESS_CELLS - CELLS_SPARE ? set->bpf->maps.spare_cells : set->bpf->maps.free_cells;
+	bool is_spare = idx >= PROCESS_CELLS - CELLS_SPARE;
+	struct bpf_map *pool = is_spare ? set->bpf->maps.spare_cells : set->bpf->maps.free_cells;
+	struct ingero__bss *bss = set->bpf->bss;
+	uint32_t taker;
 
 	if (idx == 0 || idx >= PROCESS_CELLS)
 		return 0;
@@ -143,7 +143,11 @@ static int cell_give_back(struct probe_set *set, uint32_t idx)
 	memset(&set->cells[idx], 0, sizeof(set->cells[idx]));
 	if (set->left_out)
 		set->left_out[idx] = (struct left_out){ .calls = 0 };
-	return bpf_map_update_elem(bpf_map__fd(pool), NULL, &idx, BPF_ANY) ? -errno : 0;
+	taker = bss->cell_takers[idx]; /* read first: once it is free another one may take it */
+	if (bpf_map_update_elem(bpf_map__fd(pool), NULL, &idx, BPF_ANY))
+		return -errno;
+	share_entry_gone(is_spare ? &bss->n_spares : &bss->n_cells, is_spare ? bss->spares_of : bss->cells_of, taker);
+	return 0;
 }
 
 /* Free the cells of a slot: its row first, so that no program finds a cell that is being emptied. */
@@ -202,7 +206,9 @@ uint32_t probe_set_cells_used(struct probe_set *set)
 
 int probe_set_slot_release(struct probe_set *set, uint32_t slot)
 {
+	struct ingero__bss *bss = set->bpf->bss;
 	struct process_slot *s;
+	uint32_t taker;
 	int r;
 
 	if (slot == 0 || slot >= CALIBRATION_SLOT)
@@ -216,8 +222,10 @@ int probe_set_slot_release(struct probe_set *set, uint32_t slot)
 	probe_set_waits_forget(set, slot);
 	r = probe_set_slot_empty(set, slot);
 	memset(s, 0, sizeof(*s));
-	if (bpf_map_update_elem(bpf_map__fd(set->bpf->maps.free_slots), NULL, &slot, BPF_ANY) && r == 0)
-		r = -errno;
+	taker = bss->slot_takers[slot]; /* read first, as in cell_give_back() */
+	if (bpf_map_update_elem(bpf_map__fd(set->bpf->maps.free_slots), NULL, &slot, BPF_ANY))
+		return r ? r : -errno;
+	share_entry_gone(&bss->n_slots, bss->slots_of, taker);
 	return r;
 }
 
@@ -225,8 +233,7 @@ void probe_set_life_taken(struct probe_set *set, const struct life_record *life)
 {
 	if (!life->share)
 		return;
-	(void)__atomic_fetch_sub(&set->bpf->bss->lives_of[(life->share - 1) % USER_SHARES], 1, __ATOMIC_RELAXED);
-	(void)__atomic_fetch_sub(&set->bpf->bss->n_lives, 1, __ATOMIC_RELAXED);
+	share_entry_gone(&set->bpf->bss->n_lives, set->bpf->bss->lives_of, life->share - 1);
 }
 
 void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUNT])

@@ -143,6 +143,8 @@ void share_entries_read(const uint32_t *all, const uint32_t of[USER_SHARES], str
  */
 void share_entries_correct(uint32_t *all, uint32_t of[USER_SHARES], const struct share_entries *before,
 			   const struct share_entries *left);
+/** share_entry_gone() - one entry of a share is free again */
+void share_entry_gone(uint32_t *all, uint32_t of[USER_SHARES], uint32_t share);
 
 /* probe_behind.c */
 

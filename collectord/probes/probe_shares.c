@@ -22,6 +22,10 @@ static const struct {
 	{ LOSS_STACKS, offsetof(struct share_losses, stacks) },
 	{ LOSS_RING_FULL, offsetof(struct share_losses, calls) },
 	{ LOSS_THINNED, offsetof(struct share_losses, thinned) },
+	{ LOSS_PROCESS_SLOTS, offsetof(struct share_losses, slots) },
+	{ LOSS_CELLS, offsetof(struct share_losses, cells) },
+	{ LOSS_SWITCH_UNSEEN, offsetof(struct share_losses, switches) },
+	{ LOSS_MEMORY, offsetof(struct share_losses, memory) },
 };
 
 static uint64_t *share_count(struct share_losses *losses, size_t k)
@@ -132,6 +136,12 @@ void share_entries_correct(uint32_t *all, uint32_t of[USER_SHARES], const struct
 			(void)__atomic_fetch_add(&of[i], left->of[i] - before->of[i], __ATOMIC_RELAXED);
 }
 
+void share_entry_gone(uint32_t *all, uint32_t of[USER_SHARES], uint32_t share)
+{
+	(void)__atomic_fetch_sub(&of[share % USER_SHARES], 1, __ATOMIC_RELAXED);
+	(void)__atomic_fetch_sub(all, 1, __ATOMIC_RELAXED);
+}
+
 /* ---- losses ---- */
 
 void probe_set_rest_losses(const struct probe_set *set, uint64_t losses[LOSS_COUNT])
@@ -155,7 +165,8 @@ static bool share_is_needed(const struct probe_set *set, uint32_t share)
 {
 	const struct ingero__bss *bss = set->bpf->bss;
 	bool is_needed = bss->waits_of[share] || bss->behind_of[share] || bss->wakers_of[share] ||
-			 bss->accounts_ended_of[share] || bss->lives_of[share];
+			 bss->accounts_ended_of[share] || bss->lives_of[share] || bss->slots_of[share] ||
+			 bss->cells_of[share] || bss->spares_of[share];
 
 	for (size_t k = 0; k < ARRAY_SIZE(share_reasons); k++)
 		is_needed |= share_lost(set, share, k) != 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Places for waits, wakers, accounts of ended threads, and records of calls and of process life are shared between
- * users: however many the threads and processes of one user take, there are some for those of another user. What comes
- * too late for a slot is told to nobody.
+ * Places for processes, operations, waits, wakers, accounts of ended threads, and records of calls and of process life
+ * are shared between users: however many the threads and processes of one user take, there are some for those of
+ * another user. What comes too late for a slot is told to nobody.
  */
 #include <bpf/libbpf.h>
 #include <fcntl.h>
@@ -40,8 +40,12 @@ static const struct timespec moment = { .tv_nsec = MOMENT_NS };
 #define ACCOUNTS_SHARE (ACCOUNTS_ENDED * 3 / 4)
 #define LIVES_SHARE (LIVES_MAX * 3 / 4)
 #define BEHIND_SHARE (BEHIND_ROWS_MAX * 3 / 4)
+#define SLOTS_SHARE ((PROCESS_SLOTS - 2) * 3 / 4) /* but the one that is never used and the calibration's */
+#define CELLS_SHARE ((PROCESS_CELLS - CELLS_SPARE - 1) * 3 / 4)
+#define SPARES_SHARE (CELLS_SPARE * 3 / 4)
 
-static const enum loss_reason lost_kinds[] = { LOSS_WAITS, LOSS_WAKERS, LOSS_ACCOUNTS, LOSS_LIFE_FULL, LOSS_RING_FULL };
+static const enum loss_reason lost_kinds[] = { LOSS_WAITS,     LOSS_WAKERS,	   LOSS_ACCOUNTS, LOSS_LIFE_FULL,
+					       LOSS_RING_FULL, LOSS_PROCESS_SLOTS, LOSS_CELLS,	  LOSS_MEMORY };
 
 /* ---- waits ---- */
 
@@ -762,6 +766,166 @@ static void check_calls_alone(struct rig *rig)
 	slots_release(rig);
 }
 
+/* ---- slots of processes, and cells of their operations ---- */
+
+#define PROCESSES_MANY (PROCESS_SLOTS + 100) /* more than there are slots */
+#define PROCESSES_MIDDLE 700 /* not too many for a share of the slots, but of the cells and spare cells */
+#define PROCESSES_MOST 240   /* of another user beside these: not too many for his share of the slots */
+#define PROCESSES_FEW 50
+#define OPS 5
+
+static const unsigned int ops[OPS] = { RIG_EMPTY, RIG_JUMP_HEAD, RIG_FAIL, RIG_COPY, RIG_DRIVER };
+
+struct processes {
+	uint32_t uid;
+	size_t n, n_ops;
+};
+
+static int op_call(size_t i)
+{
+	switch (ops[i]) {
+	case RIG_EMPTY:
+		return subject_empty();
+	case RIG_JUMP_HEAD:
+		return subject_jump_head();
+	case RIG_FAIL:
+		return subject_fail(0);
+	case RIG_COPY:
+		return subject_arguments(NULL, 1, 1);
+	default:
+		return subject_driver(NULL, NULL);
+	}
+}
+
+/* Each process calls each of its operations once, and ends; its slot stays until it is released. */
+static int processes_run(void *data)
+{
+	const struct processes *processes = data;
+
+	become(processes->uid);
+	for (size_t i = 0; i < processes->n; i++) {
+		pid_t pid = fork();
+		int status = -1;
+
+		for (size_t k = 0; pid == 0 && k < processes->n_ops; k++)
+			if (op_call(k))
+				_exit(1);
+		if (pid == 0)
+			_exit(0);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+			return 1;
+	}
+	return 0;
+}
+
+static size_t slots_of(const struct rig *rig, uint32_t uid)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 1; i < PROCESS_SLOTS - 1; i++)
+		n += probe_set_slots(rig->set)[i].state != PROCESS_SLOT_FREE && probe_set_slots(rig->set)[i].uid == uid;
+	return n;
+}
+
+static void check_slots(struct rig *rig)
+{
+	static struct processes many = { CROWD_UID, PROCESSES_MANY, 1 }, few = { CROWD_UID, PROCESSES_FEW, 1 },
+				others = { 0, PROCESSES_FEW, 1 };
+	uint64_t lost = lost_by(rig, CROWD_UID, LOSS_PROCESS_SLOTS);
+
+	slots_release(rig); /* of the checks before */
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT_EQ("many", rig_child(rig, processes_run, &many, NULL), 0);
+		lives_pass(rig);
+		CHECK_INT_IN("a share of the slots", slots_of(rig, CROWD_UID), SLOTS_SHARE, SLOTS_SHARE + 1);
+		lost += PROCESSES_MANY - slots_of(rig, CROWD_UID);
+		CHECK_INT_EQ("calls of the rest are lost", lost_by(rig, CROWD_UID, LOSS_PROCESS_SLOTS), lost);
+		CHECK_INT_EQ("another user's", rig_child(rig, processes_run, &others, NULL), 0);
+		CHECK_INT_EQ("each has a slot", slots_of(rig, 0), PROCESSES_FEW);
+		CHECK_INT_EQ("no call is lost", lost_by(rig, 0, LOSS_PROCESS_SLOTS), 0);
+		slots_release(rig);
+		CHECK_INT_EQ("room again", rig_child(rig, processes_run, &few, NULL), 0);
+		CHECK_INT_EQ("each has a slot again", slots_of(rig, CROWD_UID), PROCESSES_FEW);
+		slots_release(rig);
+	}
+}
+
+struct cells {
+	size_t own, together;		    /* of an operation; overflow cells */
+	uint64_t own_calls, together_calls; /* that are counted in them */
+};
+
+static struct cells cells_of(struct rig *rig, uint32_t uid)
+{
+	const struct figure_cell *cells = probe_set_cells(rig->set);
+	const struct process_slot *slots = probe_set_slots(rig->set);
+	struct cells sum = { .own = 0 };
+
+	for (uint32_t i = 1, n = probe_set_cells_used(rig->set); i < n; i++) {
+		const struct figure_cell *cell = &cells[i];
+		uint64_t calls = cell->untimed;
+		bool is_call = false;
+
+		if (!cell->slot || slots[cell->slot].uid != uid)
+			continue;
+		for (size_t k = 0; k < HISTOGRAM_BUCKETS; k++)
+			calls += cell->buckets[k];
+		for (size_t k = 0; k < OPS; k++)
+			is_call |= cell->op == ops[k];
+		sum.own += is_call;
+		sum.own_calls += is_call ? calls : 0;
+		sum.together += !cell->op;
+		sum.together_calls += cell->op ? 0 : calls;
+	}
+	return sum;
+}
+
+static void check_cells(struct rig *rig)
+{
+	static struct processes many = { CROWD_UID, PROCESSES_MIDDLE, OPS }, others = { 0, PROCESSES_FEW, OPS };
+	struct cells cells;
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t lost = lost_by(rig, CROWD_UID, LOSS_CELLS), lost_of_others = lost_by(rig, 0, LOSS_CELLS);
+
+		CHECK_INT_EQ("many", rig_child(rig, processes_run, &many, NULL), 0);
+		lives_pass(rig);
+		cells = cells_of(rig, CROWD_UID);
+		CHECK_INT_IN("a share of the cells", cells.own, CELLS_SHARE * 3 / 4, CELLS_SHARE + 1);
+		CHECK_INT_EQ("a share of the overflow cells", cells.together, SPARES_SHARE);
+		CHECK_INT_EQ("without an operation, or not counted",
+			     lost_by(rig, CROWD_UID, LOSS_CELLS) - lost + cells.own_calls, PROCESSES_MIDDLE * OPS);
+
+		CHECK_INT_EQ("another user's", rig_child(rig, processes_run, &others, NULL), 0);
+		cells = cells_of(rig, 0);
+		CHECK_INT_EQ("each operation has a cell", cells.own, PROCESSES_FEW * OPS);
+		CHECK_INT_EQ("each call is counted", cells.own_calls, PROCESSES_FEW * OPS);
+		CHECK_INT_EQ("no call is lost", lost_by(rig, 0, LOSS_CELLS), lost_of_others);
+		slots_release(rig);
+		CHECK_INT_EQ("cells went with their slots", cells_of(rig, CROWD_UID).own, 0);
+	}
+}
+
+/* Beside the crowd another user has more than his share of cells: his calls are counted, without their operation. */
+static void check_spares(struct rig *rig)
+{
+	static struct processes many = { CROWD_UID, PROCESSES_MIDDLE, OPS }, others = { 0, 1, OPS };
+	uint64_t lost = lost_by(rig, 0, LOSS_CELLS);
+	struct cells cells = { .own = 0 };
+	size_t n = 0;
+
+	CHECK_INT_EQ("many", rig_child(rig, processes_run, &many, NULL), 0);
+	lives_pass(rig);
+	for (; n < PROCESSES_MOST && cells.together < 2; n++) {
+		CHECK_INT_EQ("another user's", rig_child(rig, processes_run, &others, NULL), 0);
+		cells = cells_of(rig, 0);
+	}
+	CHECK_INT_EQ("overflow cells are left", cells.together, 2);
+	CHECK_INT_EQ("each call is counted", cells.own_calls + cells.together_calls, n * OPS);
+	CHECK_INT_EQ("he is told", lost_by(rig, 0, LOSS_CELLS) - lost, cells.together_calls);
+	slots_release(rig);
+}
+
 /* ---- who ran meanwhile ---- */
 
 #define CROWD_CPU 0
@@ -939,7 +1103,10 @@ int main(int argc, char **argv)
 	check_accounts(&rig);
 	check_lives(&rig);
 	check_calls(&rig);
+	check_slots(&rig);
+	check_cells(&rig);
 	check_losses(&rig);
+	check_spares(&rig);
 	check_many_ids(&rig);
 	check_behind(&rig);
 	check_whose(&rig);

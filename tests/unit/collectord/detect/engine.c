@@ -160,22 +160,32 @@ static void check_id(void)
 static const struct {
 	const char *name;
 	enum loss_reason reason;
-	uint64_t n; /* in each tick */
+	uint64_t n;   /* in each tick */
+	uint32_t uid; /* whose; UINT32_MAX: everybody's */
 	double low, high;
 } losses[] = {
-	{ "nothing lost", LOSS_RING_FULL, 0, 1, 1 },
-	{ "records alone", LOSS_RING_FULL, 1000, 1, 1 },
-	{ "calls not counted", LOSS_PROCESS_SLOTS, 2000, 0.3, 0.8 },
-	{ "waits not seen", LOSS_SWITCH_UNSEEN, 1000, 0.4, 0.95 },
+	{ "nothing lost", LOSS_RING_FULL, 0, UINT32_MAX, 1, 1 },
+	{ "records alone", LOSS_RING_FULL, 1000, UINT32_MAX, 1, 1 },
+	{ "calls not counted", LOSS_PROCESS_SLOTS, 2000, UINT32_MAX, 0.3, 0.8 },
+	{ "calls of the user not counted", LOSS_PROCESS_SLOTS, 2000, PLAY_UID, 0.3, 0.8 },
+	{ "calls of the user without a cell", LOSS_CELLS, 2000, PLAY_UID, 0.3, 0.8 },
+	{ "calls of another user not counted", LOSS_PROCESS_SLOTS, 2000, PLAY_UID + 1, 1, 1 },
+	{ "waits not seen", LOSS_SWITCH_UNSEEN, 1000, UINT32_MAX, 0.4, 0.95 },
+	{ "waits of the user not seen", LOSS_SWITCH_UNSEEN, 1000, PLAY_UID, 0.4, 0.95 },
 };
 
 static void check_losses(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
+		struct tick_user_loss loss = { losses[i].n, losses[i].uid, losses[i].reason };
 		struct play *p = play_new(1);
 
 		for (int second = 0; second < 10; second++) {
-			p->tick.losses[losses[i].reason] = losses[i].n;
+			p->tick.user_losses.n = 0;
+			if (loss.uid == UINT32_MAX)
+				p->tick.losses[loss.reason] = loss.n;
+			else
+				CHECK_INT_EQ(losses[i].name, ARRAY_PUSH(&p->tick.user_losses, loss), 0);
 			play_training(p, 0.5, 0);
 			CHECK_INT_EQ(losses[i].name, play_tick(p, S), 0);
 		}
