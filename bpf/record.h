@@ -150,8 +150,8 @@ struct interpreter {
 	__u64 start; /* address range of its state */
 	__u64 n_bytes;
 	/* Noted by the kernel half; 0: not read yet. */
-	__u64 main; /* address of the state of its main interpreter */
-	__u64 slot; /* where a thread has the address of its state, from the thread pointer on */
+	__u64 main;	    /* address of the state of its main interpreter */
+	__u64 slot;	    /* where a thread has the address of its state, from the thread pointer on */
 	__u32 is_collected; /* its garbage collections are probed */
 	__u32 code_watch;   /* number of the probe where it frees code objects: see code_watches; 0: none */
 	struct python_layout layout;
@@ -509,9 +509,9 @@ static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
 }
 
 /*
- * What found no room in the share of its user, or on a ring: rows of waits, entries of wakers, final accounts of threads,
- * parts of waits for a CPU, records of process life, of calls and of waits. Paths and stacks that were not sent, for any
- * reason. Calls that were left out (thinning.h).
+ * What found no room in the share of its user, or on a ring: rows of waits, entries of wakers, final accounts of
+ * threads, parts of waits for a CPU, records of process life, of calls and of waits. Paths and stacks that were not
+ * sent, for any reason. Calls that were left out (thinning.h).
  */
 struct share_losses {
 	__u64 waits, wakers, accounts, lives, paths, behind, stacks, calls, thinned;
