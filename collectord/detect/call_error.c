@@ -42,7 +42,7 @@ static const struct known_error {
 	{ 804, ERROR_VERSION, "this device needs a newer driver" },
 };
 
-enum { EXTRA_TICKS, EXTRA_CODE, EXTRA_FAILED }; /* the code is the same in each tick */
+enum { EXTRA_CODE, EXTRA_FAILED }; /* the code is the same in each tick */
 
 static const struct known_error *known_error_of(const struct op *op, int32_t code)
 {
@@ -108,7 +108,6 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 		c.example = first->ever;
 		c.tid = first->ever.tid;
 	}
-	c.extra[EXTRA_TICKS] = 1;
 	c.extra[EXTRA_CODE] = (uint64_t)code;
 	if (known_error_of(c.op, code)->kind == ERROR_VERSION) {
 		c.severity = FINDING_MEDIUM;
@@ -151,7 +150,7 @@ static void version_advise(struct finding *f)
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
-	int32_t code = (int32_t)(s->extra[EXTRA_CODE] / s->extra[EXTRA_TICKS]);
+	int32_t code = (int32_t)s->extra[EXTRA_CODE];
 	const struct known_error *known = known_error_of(f->op, code);
 
 	(void)facts;
@@ -176,6 +175,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 const struct detector detector_call_error = {
 	.name = "call_error",
 	.is_per_op = true,
+	.extras_largest = 1u << EXTRA_CODE,
 	.quiet_ns = 10 * NSEC_PER_SEC, /* guess */
 	.check = check,
 	.call_ns = call_ns,

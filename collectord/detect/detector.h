@@ -178,7 +178,7 @@ struct condition {
 	uint64_t end_ns;		/* not 0: it is over */
 	enum finding_severity severity; /* 0: by the row's bands */
 	double confidence;		/* beside what losses do to it */
-	uint64_t extra[CONDITION_EXTRA]; /* sums that .tell gets back */
+	uint64_t extra[CONDITION_EXTRA]; /* sums that .tell gets back, or the largest value (.extras_largest) */
 	struct finding_call example;	 /* start_ns 0: none but kept calls */
 	__u64 blame_ns[BLAME_COUNT];	 /* with .has_blame: of the calls concerned; else that of op's figures */
 	bool has_blame;
@@ -248,7 +248,8 @@ struct detector {
 	bool needs_all_calls;	/* it says nothing while calls are left out to keep the budget */
 	bool is_per_op;		/* conditions of several operations stand beside each other */
 	bool is_of_cause; /* conditions differ by the kind of their cause; processes to blame are no part of identity */
-	bool is_once;	  /* once for each process */
+	uint32_t extras_largest; /* 1 << index: of that extra the largest value is kept, not the sum */
+	bool is_once;		 /* once for each process */
 	bool is_disturbing;	 /* while it goes on nothing is learned about what is usual */
 	bool has_culprits;	 /* who ran meanwhile is its cause */
 	bool has_lasting_advice; /* its advice rests on facts of a running process: it stays after the end of that */

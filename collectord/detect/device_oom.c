@@ -50,7 +50,7 @@ static uint64_t call_ns(const struct event *event)
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
-	double bytes = (double)s->extra[EXTRA_BYTES] / (double)s->extra[EXTRA_TICKS];
+	double bytes = (double)s->extra[EXTRA_BYTES];
 	bool is_retried = s->extra[EXTRA_RETRIED] == s->extra[EXTRA_TICKS], is_large = bytes >= GIB;
 	char what[FINDING_TITLE_BYTES];
 
@@ -72,6 +72,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 const struct detector detector_device_oom = {
 	.name = "device_oom",
 	.is_per_op = true,
+	.extras_largest = 1u << EXTRA_BYTES,
 	.check = check,
 	.call_ns = call_ns,
 	.tell = tell,

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "detect/memory.h"
 #include "detect/track.h"
+#include "detect/track_share.h"
 #include "detect/view.h"
 #include "events/op.h"
 
@@ -23,6 +24,7 @@ struct engine {
 	engine_finding_func func;
 	void *data;
 	struct memory *memory;
+	struct track_shares shares;
 	struct detector_facts facts;
 	struct engine_counts counts;
 	const struct tick *tick;   /* the tick being processed */
@@ -41,6 +43,7 @@ int engine_new(const struct process_table *table, engine_finding_func func, void
 		return -ENOMEM;
 	e->func = func;
 	e->data = data;
+	e->shares.together = subordinate_read();
 	r = memory_new(table, &e->memory);
 	if (r < 0) {
 		free(e);
@@ -55,6 +58,7 @@ void engine_free(struct engine *e)
 	if (!e)
 		return;
 	memory_free(e->memory);
+	track_shares_done(&e->shares);
 	free(e->lost);
 	free(e);
 }
@@ -175,13 +179,11 @@ static struct track *track_find(const struct process_memory *p, enum detector_nu
 	return NULL;
 }
 
-/* Makes room for one more track: the oldest that is over is removed. */
-static bool make_room(struct engine *e, struct process_memory *p)
+/* Removes the oldest track that is over. Return: whether there was one */
+static bool track_forget(struct engine *e, struct process_memory *p)
 {
 	struct track *oldest = NULL;
 
-	if (p->tracks.n < TRACKS_MAX)
-		return true;
 	for (size_t i = 0; i < p->tracks.n; i++) {
 		struct track *t = p->tracks.items[i];
 
@@ -195,20 +197,38 @@ static bool make_room(struct engine *e, struct process_memory *p)
 	return true;
 }
 
+/* Room for one more track, of the process and of its user. Return: NULL: there is none */
+static struct track_share *make_room(struct engine *e, struct process_memory *p)
+{
+	uint32_t uid = p->process->identity.uid;
+	struct track_share *share;
+
+	if (p->tracks.n >= TRACKS_MAX && !track_forget(e, p))
+		return NULL;
+	share = track_share_take(&e->shares, uid);
+	if (!share && track_forget(e, p))
+		share = track_share_take(&e->shares, uid);
+	return share;
+}
+
 static int track_begin(struct engine *e, struct process_memory *p, enum detector_number number,
 		       const struct condition *c, uint64_t from_ns, struct track **ret_track)
 {
+	struct track_share *share = make_room(e, p);
 	struct track *t;
 	int r;
 
 	*ret_track = NULL;
-	if (!make_room(e, p)) {
+	if (!share) {
 		e->counts.refused_findings++;
 		return 0;
 	}
 	r = track_new(number, c->op, c->of, from_ns, &t);
-	if (r < 0)
+	if (r < 0) {
+		track_share_give(share);
 		return r;
+	}
+	t->share = share;
 	r = ARRAY_PUSH(&p->tracks, t);
 	if (r < 0) {
 		track_free(t);

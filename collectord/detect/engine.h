@@ -28,8 +28,8 @@ struct engine_counts {
 	uint64_t open;		      /* open findings */
 	uint64_t found;		      /* ever */
 	uint64_t forgotten_processes; /* forgotten for lack of room: the process quiet for longest */
-	uint64_t forgotten_findings;  /* closed findings beyond the limit of a process: a return is not recognised */
-	uint64_t refused_findings;    /* conditions beyond the limit of a process in one tick */
+	uint64_t forgotten_findings;  /* closed findings beyond a limit: a return is not recognised */
+	uint64_t refused_findings;    /* conditions beyond the limit of a process or of its user */
 };
 
 int engine_new(const struct process_table *table, engine_finding_func func, void *data, struct engine **ret_engine);

@@ -12,7 +12,7 @@ struct event;
 struct op;
 
 /* More are left out: programs that test what a device supports get several codes. */
-#define FAILED_MAX 32
+#define FAILED_MAX 16
 
 struct failed_call {
 	const struct op *op;

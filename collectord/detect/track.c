@@ -42,6 +42,7 @@ void track_free(struct track *t)
 		op_figures_done(&t->ops.items[i].figures);
 	ARRAY_DONE(&t->ops);
 	sites_done(&t->sites);
+	track_share_give(t->share);
 	free(t);
 }
 
@@ -260,6 +261,12 @@ static void track_site_add(struct track *t, const struct track_tick *tick)
 		sites_note(&t->sites, sites->items[i].stack, sites->items[i].ns);
 }
 
+static void extras_add(const struct detector *d, struct detector_sums *s, const uint64_t more[CONDITION_EXTRA])
+{
+	for (size_t i = 0; i < CONDITION_EXTRA; i++)
+		s->extra[i] = d->extras_largest & (1u << i) ? MAX(s->extra[i], more[i]) : s->extra[i] + more[i];
+}
+
 /* @earlier_ns: time before this tick in which it was present, too, and which was not added yet */
 static int sums_add(struct track *t, const struct track_tick *tick, uint64_t earlier_ns)
 {
@@ -277,8 +284,7 @@ static int sums_add(struct track *t, const struct track_tick *tick, uint64_t ear
 		s->lost_ns += c->lost_ns;
 	if (c->account)
 		began_earlier(t);
-	for (size_t i = 0; i < CONDITION_EXTRA; i++)
-		s->extra[i] += c->extra[i];
+	extras_add(t->detector, s, c->extra);
 	if (view->system)
 		s->machine_cpu_ratio = MAX(s->machine_cpu_ratio, view->system->cpu_ratio);
 	t->confidence_ns += c->confidence * tick->quality * (double)c->lost_ns;
@@ -370,8 +376,7 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	for (int i = 0; i < BLAME_COUNT; i++)
 		t->blame_ns[i] += again->blame_ns[i];
 	t->sums.machine_cpu_ratio = MAX(t->sums.machine_cpu_ratio, again->sums.machine_cpu_ratio);
-	for (size_t i = 0; i < CONDITION_EXTRA; i++)
-		t->sums.extra[i] += again->sums.extra[i];
+	extras_add(t->detector, &t->sums, again->sums.extra);
 	t->confidence_ns += again->confidence_ns;
 	t->weight_ns += again->weight_ns;
 	t->recent_lost_ns = again->recent_lost_ns;

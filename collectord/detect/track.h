@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "detect/detector.h"
 #include "detect/memory.h"
+#include "detect/track_share.h"
 #include "events/sites.h"
 
 #define TRACK_CULPRITS_MAX 16
@@ -38,6 +39,7 @@ struct track_thread {
 };
 
 struct track {
+	struct track_share *share; /* NULL: not counted */
 	const struct detector *detector;
 	enum detector_number number;
 	const struct op *key;	/* of a detector with .is_per_op */

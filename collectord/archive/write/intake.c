@@ -438,8 +438,8 @@ void intake_finding(struct intake *intake, const struct finding *finding)
 		return;
 	(void)snprintf(row.kind, sizeof(row.kind), "%s", finding->kind);
 	row.process = identity_row(intake, &finding->process, finding->start_ns, finding->start_ns);
-	if (!row.process || finding_pack(intake, finding, &row.data) < 0 ||
-	    batch_take_finding(intake->batch, &row) < 0) {
+	if (!row.process || !batch_has_room(intake->batch, row.uid, INTAKE_BYTES_MAX) ||
+	    finding_pack(intake, finding, &row.data) < 0 || batch_take_finding(intake->batch, &row) < 0) {
 		buf_done(&row.data);
 		intake_gap(intake, finding->start_ns, MAX(finding->end_ns, finding->start_ns), "store_queue", 0,
 			   finding->process.uid);

@@ -240,6 +240,36 @@ static void check_odd(void)
 	play_free(p);
 }
 
+/* One user with very many processes that find something takes no room of another one, nor memory without end. */
+static void check_shares(void)
+{
+	static const char *const allocations[] = { "cudaMalloc",      "cudaMallocAsync", "cudaMallocManaged",
+						   "cudaMallocPitch", "cuMemAlloc",	 "cuMemAllocAsync" };
+	struct play *p = play_new(1);
+	struct engine_counts counts;
+
+	p->but = "device_oom";
+	for (uint32_t i = 0; i < 700; i++) {
+		p->identity.tgid = 100000 + i;
+		for (size_t k = 0; k < ARRAY_SIZE(allocations); k++) {
+			play_calls(p, allocations[k], 1, US, BLAME_ON_CPU);
+			play_returned(p, allocations[k], 2, 4096);
+			CHECK_INT_EQ("shares", play_tick(p, MS), 0);
+		}
+	}
+	engine_counts(p->engine, &counts);
+	CHECK_INT_EQ("shares: three quarters", counts.found, 3072);
+	CHECK("shares: the rest is refused, or instead of an older one",
+	      counts.refused_findings || counts.forgotten_findings);
+	p->identity.tgid = PLAY_PID;
+	p->identity.uid = PLAY_UID + 1;
+	play_calls(p, "cudaMalloc", 1, US, BLAME_ON_CPU);
+	play_returned(p, "cudaMalloc", 700, 4096);
+	CHECK_INT_EQ("shares", play_tick(p, S), 0);
+	CHECK("shares: of another user", play_find(p, "call_error") != NULL);
+	play_free(p);
+}
+
 int main(void)
 {
 	check_lives();
@@ -252,5 +282,6 @@ int main(void)
 	check_same();
 	check_bounded();
 	check_odd();
+	check_shares();
 	return check_result();
 }
