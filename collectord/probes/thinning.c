@@ -15,7 +15,7 @@
 #define LEVEL_LEAST 500.0
 /* A peak counts for so long that a flood which pauses is not let in anew each time: half of it after 7 s. */
 #define PEAK_STAYS 0.9
-/* Of what a record cost before; the rest is of this step. */
+/* Of the records of the steps before: a second with few, each in a turn of its own, says little. */
 #define COST_STAYS 0.5
 
 static double of_share(const struct thinning_sample *sample, size_t share)
@@ -52,15 +52,14 @@ static double level_find(const double costs[USER_SHARES], double most)
 /* Cost of a share's records per second, if none were left out. */
 static double whole_cost(struct thinning *t, const struct thinning_sample *sample, size_t share)
 {
-	double *each = &t->each_s[share], n = sample->n_kept[share];
+	double rate = of_share(sample, share), each_s;
 
-	t->peaks[share] = MAX(of_share(sample, share), t->peaks[share] * PEAK_STAYS);
-	if (n > 0) {
-		double now = sample->cost_s[share] / n;
-
-		*each = *each > 0 ? COST_STAYS * *each + (1 - COST_STAYS) * now : now;
-	}
-	return t->peaks[share] * *each;
+	t->took_s[share] = t->took_s[share] * COST_STAYS + sample->cost_s[share];
+	t->n_took[share] = t->n_took[share] * COST_STAYS + sample->n_kept[share];
+	each_s = t->n_took[share] > 0 ? t->took_s[share] / t->n_took[share] : 0;
+	t->peaks[share] = MAX(rate, t->peaks[share] * PEAK_STAYS);
+	t->costs[share] = MAX(rate * each_s, t->costs[share] * PEAK_STAYS);
+	return t->costs[share];
 }
 
 bool thinning_step(struct thinning *t, const struct thinning_sample *sample, uint32_t ret_keep[USER_SHARES])

@@ -13,10 +13,11 @@
 
 /* Zeroed but for the limit at first. */
 struct thinning {
-	double limit;		    /* CPU time per time, above 0; 1: one CPU */
-	double peaks[USER_SHARES];  /* records per second without any limit, of the last seconds, by share */
-	double each_s[USER_SHARES]; /* CPU time of one of them, of the last seconds */
-	bool is_on;		    /* some were left out at the last step */
+	double limit;		   /* CPU time per time, above 0; 1: one CPU */
+	double peaks[USER_SHARES]; /* records per second without any limit, of the last seconds, by share */
+	double costs[USER_SHARES]; /* CPU time per time that these would take, likewise */
+	double took_s[USER_SHARES], n_took[USER_SHARES]; /* CPU time and number of records, of the last steps */
+	bool is_on;					 /* some were left out at the last step */
 };
 
 /* What was measured since the last step, by share. */

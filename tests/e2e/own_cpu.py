@@ -19,7 +19,7 @@ import kept  # noqa: E402
 import service_users  # noqa: E402
 
 LIMIT = 0.05
-ALLOWED = 2  # times the limit: the machine may be busy, and a second is measured before anything is decided
+ALLOWED = 3  # times the limit: it is of records alone, and a second is measured before anything is decided
 FLOOD, VICTIM, CALLS = "first", "second", 1009
 BEGIN, END = "of the users whose records cost most a sample is kept", "no call is left out"
 BUSY_RATE = 2000  # calls a second that cost less than half of LIMIT, and more than anybody has in any case
@@ -80,6 +80,19 @@ def stored(home, name, pid):
     return json.loads(ask(home, name, "query", "--json", "--sql", text))["n"]
 
 
+def test_requests(check, home, service):
+    """What others' requests take is no reason to leave out records."""
+    n = BUSY_RATE * 4
+    busy, busy_report = start(home, VICTIM, "--rate", BUSY_RATE, "--calls", n, "--op", "sync")
+    begin, cpu = uptime(), used(service)
+    while busy.poll() is None:
+        ask(home, FLOOD, "status", "--json")
+    share = (used(service) - cpu) / (uptime() - begin)
+    check("the daemon is busy beyond the limit", share > LIMIT, share)
+    check("each call beside requests has a record", stored(home, VICTIM, busy.pid) == made(busy_report) == n, stored(home, VICTIM, busy.pid), n)
+    check("nothing was thinned", BEGIN not in service.said(), service.said())
+
+
 def test_flood(check, home, service):
     flood, flood_report = start(home, FLOOD, "--duration", "12s", "--op", "sync")
     with flood:
@@ -124,6 +137,7 @@ def main(build):
         with kept.lists_given_back(), kept.Service(home, *options, "--cpu", f"{LIMIT:.0%}") as service:
             if json.loads(home.answer("status", "--json"))["back_end"] == "none":
                 kept.skip("nothing can be captured here")
+            test_requests(check, home, service)
             test_flood(check, home, service)
             test_moderate(check, home, service)
     print(f"{len(check.failed)} failed")

@@ -114,8 +114,31 @@ static void check_case(size_t c)
 	CHECK_INT_EQ(cases[c].name, is_thinned, cases[c].is_thinned);
 }
 
+/* Records that come one by one cost more each: they do not make a flood before them dearer. */
+static void check_last(void)
+{
+	struct thinning law = { .limit = 0.05 };
+	static struct thinning_sample sample;
+	uint32_t keep[USER_SHARES];
+	unsigned int seconds = 0;
+
+	sample = (struct thinning_sample){ .seconds = 1 };
+	sample.n_kept[FIRST] = 200000;
+	sample.cost_s[FIRST] = 0.4;
+	CHECK("a flood", thinning_step(&law, &sample, keep));
+	sample.n_kept[FIRST] = 5;
+	sample.n_left_out[FIRST] = 10000;
+	sample.cost_s[FIRST] = 1e-3;
+	CHECK("its end", thinning_step(&law, &sample, keep));
+	sample.n_left_out[FIRST] = 0;
+	while (thinning_step(&law, &sample, keep) && seconds < SECONDS)
+		seconds++;
+	CHECK_INT_IN("few after it", seconds, 10, 25);
+}
+
 int main(void)
 {
+	check_last();
 	for (size_t c = 0; c < ARRAY_SIZE(cases); c++)
 		check_case(c);
 	return check_result();
