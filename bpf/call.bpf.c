@@ -412,7 +412,7 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	kids += nested_ns[f->head & 3];
 	if (t->wants & WISH_RECORDS) {
 		end.reason = reason_of(t, cell, row->traits, &end);
-		if (end.reason && is_thinning && !call_is_kept(t->slot))
+		if (end.reason && is_thinning && !call_is_kept(t->slot, end.reason))
 			end.reason = 0;
 		if (end.reason && index) {
 			pcount = task->sched_info.pcount;

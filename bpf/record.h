@@ -150,8 +150,8 @@ struct interpreter {
 	__u64 start; /* address range of its state */
 	__u64 n_bytes;
 	/* Noted by the kernel half; 0: not read yet. */
-	__u64 main; /* address of the state of its main interpreter */
-	__u64 slot; /* where a thread has the address of its state, from the thread pointer on */
+	__u64 main;	    /* address of the state of its main interpreter */
+	__u64 slot;	    /* where a thread has the address of its state, from the thread pointer on */
 	__u32 is_collected; /* its garbage collections are probed */
 	__u32 code_watch;   /* number of the probe where it frees code objects: see code_watches; 0: none */
 	struct python_layout layout;

@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "children/child.h"
-#include "children/process.h"
 #include "clock.h"
 #include "demo/demo.h"
 #include "detect/engine.h"
@@ -24,7 +23,6 @@
 #include "probes/budget.h"
 #include "probes/kernel_source.h"
 #include "probes/lease.h"
-#include "probes/own_cpu.h"
 #include "probes/target.h"
 #include "stacks/stacks.h"
 #include "procs/cgroup.h"
@@ -52,8 +50,7 @@ static void source_call(const struct call_record *call, void *data)
 {
 	const struct capture *c = data;
 
-	if (c->own_cpu)
-		own_cpu_record(c->own_cpu, call->slot);
+	own_cpu_record(c->own_cpu, call->slot, OWN_CPU_CALL);
 	pipeline_call(c->pipeline, call);
 }
 
@@ -61,6 +58,7 @@ static void source_file(const struct file_record *file, void *data)
 {
 	const struct capture *c = data;
 
+	own_cpu_record(c->own_cpu, 0, OWN_CPU_OTHER);
 	pipeline_file(c->pipeline, file);
 }
 
@@ -69,8 +67,10 @@ static void source_stack(const struct stack_record *record, size_t n_bytes, void
 	const struct capture *c = data;
 
 	(void)n_bytes; /* its decoder has checked it */
+	own_cpu_stack_begin(c->own_cpu);
 	if (c->stacks)
 		stacks_take(c->stacks, record);
+	own_cpu_stack_end(c->own_cpu, record->header.slot, OWN_CPU_CALL);
 }
 
 static void source_code(const struct code_record *record, size_t n_bytes, void *data)
@@ -78,22 +78,27 @@ static void source_code(const struct code_record *record, size_t n_bytes, void *
 	const struct capture *c = data;
 
 	(void)n_bytes;
+	own_cpu_stack_begin(c->own_cpu);
 	if (c->stacks)
 		stacks_take_code(c->stacks, record);
+	own_cpu_stack_end(c->own_cpu, 0, OWN_CPU_OTHER);
 }
 
 static void source_mappings(const struct mappings_record *record, void *data)
 {
 	const struct capture *c = data;
 
+	own_cpu_stack_begin(c->own_cpu);
 	if (c->stacks)
 		stacks_take_mappings(c->stacks, record);
+	own_cpu_stack_end(c->own_cpu, 0, OWN_CPU_OTHER);
 }
 
 static void source_wait(const struct wait_record *wait, void *data)
 {
 	const struct capture *c = data;
 
+	own_cpu_record(c->own_cpu, 0, OWN_CPU_OTHER);
 	pipeline_wait(c->pipeline, wait);
 }
 
@@ -126,6 +131,7 @@ static void source_drained(void *data)
 {
 	const struct capture *c = data;
 
+	own_cpu_turn_end(c->own_cpu);
 	pipeline_drained(c->pipeline);
 }
 
@@ -163,6 +169,7 @@ static void source_life(const struct life_record *life, void *data)
 		return;
 	}
 
+	own_cpu_record(c->own_cpu, 0, OWN_CPU_OTHER);
 	probe_set_life_taken(c->probes, life);
 	host_tell(c, life);
 	switch ((enum record_type)life->type) {
@@ -219,8 +226,7 @@ static void source_second(void *data)
 		host_clear(c->host);
 	c->events.second(capture_is_watched(c), c->data);
 	lost_ends_look(c);
-	if (c->own_cpu)
-		own_cpu_second(c->own_cpu, process_role_cpu_ns("parser"));
+	own_cpu_second(c->own_cpu);
 }
 
 static const struct source_sinks source_sinks = {
@@ -440,7 +446,7 @@ int capture_start(struct capture *c, const struct capture_wish *wish)
 	if (r == 0)
 		r = budget_start(c, wish->budget);
 	if (r == 0 && wish->own_cpu > 0)
-		r = own_cpu_open(c->probes, wish->own_cpu, &c->own_cpu);
+		r = own_cpu_open(c->probes, wish->own_cpu, &wish->stored, &c->own_cpu);
 	if (r < 0)
 		return r;
 

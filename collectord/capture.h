@@ -15,6 +15,7 @@
 #include "probes/discover.h"
 #include "probes/graces.h"
 #include "probes/hold.h"
+#include "probes/own_cpu.h"
 #include "probes/probe_set.h"
 #include "procs/loop_time.h"
 
@@ -24,7 +25,6 @@ struct figures;
 struct host;
 struct lease;
 struct lease_set;
-struct own_cpu;
 struct pipeline;
 struct process_table;
 struct source;
@@ -79,10 +79,11 @@ struct capture {
 };
 
 struct capture_wish {
-	double budget;	       /* share of the CPU time of a thread that tracing may take; 0: no limit */
-	double own_cpu;	       /* CPUs that the daemon may take for recording; 0: no limit */
-	uint64_t ring_bytes;   /* of call records */
-	const char *libraries; /* file that lists the libraries attached before; NULL: none */
+	double budget;		     /* share of the CPU time of a thread that tracing may take; 0: no limit */
+	double own_cpu;		     /* CPUs that records may take; 0: no limit */
+	struct own_cpu_store stored; /* what storing them takes */
+	uint64_t ring_bytes;	     /* of call records */
+	const char *libraries;	     /* file that lists the libraries attached before; NULL: none */
 	/* Sinks before the detectors, and after them. Those without ops are left out. */
 	struct sink before[CAPTURE_SINKS_MAX], behind[CAPTURE_SINKS_MAX];
 };

@@ -110,6 +110,14 @@ static bool probes_load(struct source_start *s)
 	return true;
 }
 
+static uint64_t stored_ns(void *data)
+{
+	struct store_state state;
+
+	store_state(data, &state);
+	return state.records_ns;
+}
+
 /* The store is open by then, if it is at all. */
 static struct capture_wish capture_wish_of(const struct source_start *s)
 {
@@ -118,6 +126,8 @@ static struct capture_wish capture_wish_of(const struct source_start *s)
 				     .ring_bytes = s->ring_bytes,
 				     .behind = { store_sink(s->store) } };
 
+	if (s->store)
+		wish.stored = (struct own_cpu_store){ stored_ns, s->store };
 	memcpy(wish.before, s->before, sizeof(wish.before));
 	return wish;
 }

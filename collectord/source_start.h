@@ -22,7 +22,7 @@ struct source_options {
 	bool all_operations;	 /* with perf events, too */
 	bool is_late;		 /* a private daemon loads the kernel half as a service does: for its first trace */
 	double budget;		 /* share of the CPU time of a thread that tracing may take; 0: no limit */
-	double own_cpu;		 /* CPUs that a service may take for recording; 0: no limit */
+	double own_cpu;		 /* CPUs that records of a service may take; 0: no limit */
 	uint64_t ring_bytes;	 /* of call records; 0: default */
 	const char *fault;	 /* serve without capture and give this as the reason; NULL: capture */
 	struct store_options db; /* path NULL: nothing is kept */

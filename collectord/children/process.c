@@ -8,7 +8,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -29,11 +28,8 @@
 
 #define ENVIRONMENT_MAX 4
 
-#define ROLES_MAX 4
-
 struct child_process {
-	LIST_ENTRY(child_process) link; /* while it is not reaped */
-	process_readable_func func;	/* NULL once its end was requested */
+	process_readable_func func; /* NULL once its end was requested */
 	void *data;
 	uv_poll_t socket_poll;
 	uv_poll_t exit_poll;
@@ -44,13 +40,6 @@ struct child_process {
 	bool is_reaped; /* reaped: its pid may be reused */
 	int n_handles;	/* open loop handles */
 };
-
-/* Those that are not reaped, and the CPU time of those that are. */
-static LIST_HEAD(, child_process) running = LIST_HEAD_INITIALIZER(running);
-static struct {
-	const char *role;
-	uint64_t cpu_ns;
-} reaped[ROLES_MAX];
 
 static struct {
 	process_observe_func func;
@@ -90,17 +79,6 @@ static uint64_t time_ns(const struct timeval *t)
 	return (uint64_t)t->tv_sec * NSEC_PER_SEC + (uint64_t)t->tv_usec * 1000;
 }
 
-static void reaped_add(const char *role, uint64_t cpu_ns)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(reaped); i++) {
-		if (reaped[i].role && strcmp(reaped[i].role, role) != 0)
-			continue;
-		reaped[i].role = role;
-		reaped[i].cpu_ns += cpu_ns;
-		return;
-	}
-}
-
 static void on_exit_readable(uv_poll_t *handle, int status, int events)
 {
 	struct child_process *p = handle->data;
@@ -112,8 +90,6 @@ static void on_exit_readable(uv_poll_t *handle, int status, int events)
 	if (syscall(SYS_waitid, P_PIDFD, p->pid_fd, &info, WEXITED | WNOHANG, &used) == 0 && info.si_pid == 0)
 		return; /* not yet: tried again while readable */
 	p->is_reaped = true;
-	LIST_REMOVE(p, link);
-	reaped_add(p->role, time_ns(&used.ru_utime) + time_ns(&used.ru_stime));
 	observe(p, false, time_ns(&used.ru_utime) + time_ns(&used.ru_stime));
 	/* Its last message may still be in the socket, before the end of file: nothing else to do here. */
 	uv_close((uv_handle_t *)&p->exit_poll, on_handle_close);
@@ -162,18 +138,6 @@ uint64_t process_cpu_ns(const struct child_process *p)
 	if (p->is_reaped || clock_getcpuclockid(p->pid, &clock) || clock_gettime(clock, &used))
 		return 0;
 	return (uint64_t)used.tv_sec * NSEC_PER_SEC + (uint64_t)used.tv_nsec;
-}
-
-uint64_t process_role_cpu_ns(const char *role)
-{
-	const struct child_process *p;
-	uint64_t sum_ns = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(reaped); i++)
-		sum_ns += reaped[i].role && strcmp(reaped[i].role, role) == 0 ? reaped[i].cpu_ns : 0;
-	LIST_FOREACH(p, &running, link)
-	sum_ns += strcmp(p->role, role) == 0 ? process_cpu_ns(p) : 0;
-	return sum_ns;
 }
 
 void process_be_nice(const struct child_process *p, int nice_value)
@@ -332,7 +296,6 @@ int process_start(uv_loop_t *loop, const char *role, const struct process_messag
 		p = NULL;
 		return r;
 	}
-	LIST_INSERT_HEAD(&running, p, link);
 	observe(p, true, 0);
 	*ret_process = TAKE_PTR(p);
 	return 0;

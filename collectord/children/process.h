@@ -61,8 +61,6 @@ int process_socket(const struct child_process *process);
 uint32_t process_pid(const struct child_process *process);
 /** process_cpu_ns() - CPU time used until now; 0: unknown, the process has ended */
 uint64_t process_cpu_ns(const struct child_process *process);
-/** process_role_cpu_ns() - CPU time that all processes of a role have used until now, those that have ended included */
-uint64_t process_role_cpu_ns(const char *role);
 /** process_be_nice() - lower its priority, irreversibly */
 void process_be_nice(const struct child_process *process, int nice_value);
 /** process_pause() - stop reading the socket until process_resume(): its messages wait, and then the process does */

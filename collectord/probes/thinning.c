@@ -6,12 +6,8 @@
 
 #include "base/array.h"
 
-/* After a step the daemon uses this part of the limit; it keeps more again below the second one. */
+/* Records that are thinned use this part of the limit; they are thinned until all would use less. */
 #define TARGET 0.85
-#define MORE_BELOW 0.7
-/* Of one step: records take only a part of the time, and the next sample tells more. */
-#define FALL_MOST 0.1
-#define RISE_MOST 1.25
 /*
  * So many records a second has each user in any case: whoever has fewer keeps all. (Guess: 2 % of a CPU at 40 us each,
  * as records with new stacks cost; others cost 2 us.)
@@ -19,24 +15,15 @@
 #define LEVEL_LEAST 500.0
 /* A peak counts for so long that a flood which pauses is not let in anew each time: half of it after 7 s. */
 #define PEAK_STAYS 0.9
+/* Of the records of the steps before: a second with few, each in a turn of its own, says little. */
+#define COST_STAYS 0.5
 
 static double of_share(const struct thinning_sample *sample, size_t share)
 {
 	return (sample->n_kept[share] + sample->n_left_out[share]) / sample->seconds;
 }
 
-static double most_next(const struct thinning *t, const struct thinning_sample *sample, double kept)
-{
-	double factor = TARGET * t->limit / MAX(sample->used, t->limit / 1000);
-
-	if (sample->used > t->limit)
-		return MAX((t->most > 0 ? MIN(t->most, kept) : kept) * MAX(factor, FALL_MOST), LEVEL_LEAST);
-	if (sample->used < MORE_BELOW * t->limit)
-		return t->most * MIN(factor, RISE_MOST);
-	return t->most;
-}
-
-static int rate_order(const void *a, const void *b)
+static int number_order(const void *a, const void *b)
 {
 	double x, y;
 
@@ -45,39 +32,59 @@ static int rate_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Records per second that each user may have so that all together have `most`, which is less than they make. */
-static double level_find(double rates[USER_SHARES], double most)
+/* Cost that each user may have so that all together have `most`, which is less than all would. */
+static double level_find(const double costs[USER_SHARES], double most)
 {
-	qsort(rates, USER_SHARES, sizeof(*rates), rate_order);
+	double ascending[USER_SHARES];
+
+	memcpy(ascending, costs, sizeof(ascending));
+	qsort(ascending, USER_SHARES, sizeof(*ascending), number_order);
 	for (size_t i = 0; i < USER_SHARES; i++) {
 		double level = most / (double)(USER_SHARES - i);
 
-		if (rates[i] > level)
+		if (ascending[i] > level)
 			return level;
-		most -= rates[i];
+		most -= ascending[i];
 	}
-	return rates[USER_SHARES - 1];
+	return ascending[USER_SHARES - 1];
+}
+
+/* Cost of a share's records per second, if none were left out. */
+static double whole_cost(struct thinning *t, const struct thinning_sample *sample, size_t share)
+{
+	double rate = of_share(sample, share), each_s;
+
+	t->took_s[share] = t->took_s[share] * COST_STAYS + sample->cost_s[share];
+	t->n_took[share] = t->n_took[share] * COST_STAYS + sample->n_kept[share];
+	each_s = t->n_took[share] > 0 ? t->took_s[share] / t->n_took[share] : 0;
+	t->peaks[share] = MAX(rate, t->peaks[share] * PEAK_STAYS);
+	t->costs[share] = MAX(rate * each_s, t->costs[share] * PEAK_STAYS);
+	return t->costs[share];
 }
 
 bool thinning_step(struct thinning *t, const struct thinning_sample *sample, uint32_t ret_keep[USER_SHARES])
 {
-	double rates[USER_SHARES], kept = 0, made = 0, level;
+	double costs[USER_SHARES], whole = 0, level;
+	bool was_on = t->is_on;
+	size_t n_users = 0;
 
 	for (size_t i = 0; i < USER_SHARES; i++) {
-		t->peaks[i] = MAX(of_share(sample, i), t->peaks[i] * PEAK_STAYS);
-		rates[i] = t->peaks[i];
-		made += t->peaks[i];
-		kept += sample->n_kept[i] / sample->seconds;
+		costs[i] = whole_cost(t, sample, i);
+		whole += costs[i];
+		n_users += t->peaks[i] >= 1;
 	}
-	t->most = most_next(t, sample, kept);
-	if (t->most >= made)
-		t->most = 0;
 	memset(ret_keep, 0, USER_SHARES * sizeof(*ret_keep));
-	if (t->most <= 0)
+	t->is_on = false;
+	if (whole <= (was_on ? TARGET : 1) * t->limit)
 		return false;
-	level = MAX(level_find(rates, t->most), LEVEL_LEAST);
-	for (size_t i = 0; i < USER_SHARES; i++)
-		if (t->peaks[i] > level)
-			ret_keep[i] = (uint32_t)MAX(level / t->peaks[i] * (double)UINT32_MAX, 1.0);
-	return true;
+	level = level_find(costs, TARGET * t->limit);
+	for (size_t i = 0; i < USER_SHARES; i++) {
+		double most = t->peaks[i] * level / MAX(costs[i], level);
+
+		if (costs[i] <= MAX(level, t->limit / (double)MAX(n_users, 1)) || t->peaks[i] <= LEVEL_LEAST)
+			continue;
+		ret_keep[i] = (uint32_t)MAX(MAX(most, LEVEL_LEAST) / t->peaks[i] * (double)UINT32_MAX, 1.0);
+		t->is_on = true;
+	}
+	return t->is_on;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The law that keeps the daemon's own CPU time within a limit: how many calls a second become records, and whose. The
- * users with most records lose first; whoever has few keeps all. Counts are not affected. Without a clock of its own.
+ * The law that keeps the CPU time of records within a limit: what part of whose calls become records. The users whose
+ * records cost most lose first; whoever's cost less than a fair part of the limit keeps all, whatever others do and
+ * whatever else the daemon does. Counts are not affected. Without a clock of its own.
  */
 #pragma once
 
@@ -10,17 +11,20 @@
 
 #include "bpf/record.h"
 
+/* Zeroed but for the limit at first. */
 struct thinning {
 	double limit;		   /* CPU time per time, above 0; 1: one CPU */
-	double most;		   /* records per second of all users together; 0: no limit */
 	double peaks[USER_SHARES]; /* records per second without any limit, of the last seconds, by share */
+	double costs[USER_SHARES]; /* CPU time per time that these would take, likewise */
+	double took_s[USER_SHARES], n_took[USER_SHARES]; /* CPU time and number of records, of the last steps */
+	bool is_on;					 /* some were left out at the last step */
 };
 
-/* What was measured since the last step. */
+/* What was measured since the last step, by share. */
 struct thinning_sample {
 	double seconds;			/* its length, above 0 */
-	double used;			/* CPU time per time */
-	double n_kept[USER_SHARES];	/* calls that became records, by share */
+	double cost_s[USER_SHARES];	/* CPU time that the user's own records took */
+	double n_kept[USER_SHARES];	/* calls that became records */
 	double n_left_out[USER_SHARES]; /* calls that did not, since they were thinned */
 };
 

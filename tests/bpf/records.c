@@ -8,6 +8,7 @@
 
 #define TIMES 100
 #define RING_SMALL 4096
+#define FAILURES_KEPT 64 /* of a process, in a second (bpf/thinning.h) */
 
 struct drained {
 	unsigned int n;
@@ -205,6 +206,29 @@ static void check_thinned(struct rig *rig, struct ring_buffer *ring, struct drai
 	}
 }
 
+/* Of a user whose records are thinned the first failures of a second are kept, and of other calls a part. */
+static void check_failures(struct rig *rig, struct ring_buffer *ring, struct drained *d)
+{
+	static uint32_t keep[USER_SHARES];
+	uint64_t from_s, seconds;
+
+	for (size_t i = 0; i < USER_SHARES; i++)
+		keep[i] = 1; /* of 2^32 */
+	rig_target(rig, 0, RIG_EVERY_CALL);
+	probe_set_thin_shares(rig->set, keep, true);
+	from_s = rig_now_ns() / NSEC_PER_SEC;
+	for (int i = 0; i < 2 * TIMES; i++)
+		(void)subject_fail(700);
+	seconds = rig_now_ns() / NSEC_PER_SEC - from_s + 1;
+	for (int i = 0; i < TIMES; i++)
+		(void)subject_fail(0);
+	drain(ring, d);
+	CHECK_INT_IN("of a thinned user: failures", d->n_by_reason[1], FAILURES_KEPT, seconds * FAILURES_KEPT);
+	CHECK_INT_EQ("of a thinned user: nothing else", d->n, d->n_by_reason[1]);
+	memset(keep, 0, sizeof(keep));
+	probe_set_thin_shares(rig->set, keep, false);
+}
+
 /* Nobody drains a ring that holds 23 of them: the rest is lost, counted, and in the figures all the same. */
 static void check_loss(enum probe_back_end back_end)
 {
@@ -258,6 +282,7 @@ int main(int argc, char **argv)
 	}
 	check_turns(&rig, ring, &d);
 	check_thinned(&rig, ring, &d);
+	check_failures(&rig, ring, &d);
 	check_contents(&rig, ring, &d);
 	check_nested_cost(&rig, ring, &d);
 	CHECK_INT_EQ("nothing lost", rig_loss(&rig, LOSS_RING_FULL), 0);

@@ -113,6 +113,7 @@ static void state_fill(struct store *store, int r, uint64_t n_events)
 	store->stack_losses = store->writer.stack_losses;
 	store->state.oldest_unix_ns = store->writer.oldest_unix_ns;
 	store->state.cpu_ns = thread_cpu_ns();
+	store->state.records_ns = store->writer.records_ns;
 }
 
 static struct timespec time_after(uint64_t ns)
@@ -175,6 +176,7 @@ static void batch_write(struct store *store)
 			store->sized_ns = store->writer.now_ns;
 		}
 		store->state.cpu_ns = thread_cpu_ns();
+		store->state.records_ns = store->writer.records_ns;
 		if (r < 0)
 			describe(store, r, "tidy up");
 	}

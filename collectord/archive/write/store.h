@@ -89,6 +89,7 @@ struct store_state {
 	uint64_t events;	 /* stored since open */
 	uint64_t not_kept;	 /* events lost since open: no room in the queue, or for their owner in the file */
 	uint64_t cpu_ns;	 /* CPU time of the thread, since open */
+	uint64_t records_ns;	 /* of it, for single calls */
 };
 void store_state(struct store *store, struct store_state *ret_state);
 /** store_boot() - number of this boot in the file: the first part of a call's public id */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "clock.h"
 
 #define LOG_TOPIC "store"
 
@@ -401,6 +402,15 @@ static void written(struct writer *writer)
 	}
 }
 
+static int tails_write(struct writer *writer)
+{
+	uint64_t from_ns = clock_spent_ns();
+	int r = put_tails(writer);
+
+	writer->records_ns += clock_spent_ns() - from_ns;
+	return r;
+}
+
 int writer_write(struct writer *writer)
 {
 	int r = db_begin(&writer->db);
@@ -410,7 +420,7 @@ int writer_write(struct writer *writer)
 		r = r ? r : put_ops(writer);
 		r = r ? r : stopped_put_resumed(writer); /* the batch has the newer rows */
 		r = r ? r : put_processes(writer);
-		r = r ? r : put_tails(writer);
+		r = r ? r : tails_write(writer);
 		r = r ? r : put_stacks(writer);
 		r = r ? r : put_findings(writer);
 		r = r ? r : put_samples(writer);
@@ -446,6 +456,15 @@ static int seal_due(struct writer *writer)
 	return r;
 }
 
+static int tails_seal(struct writer *writer)
+{
+	uint64_t from_ns = clock_spent_ns();
+	int r = seal_due(writer);
+
+	writer->records_ns += clock_spent_ns() - from_ns;
+	return r;
+}
+
 static int size_due(struct writer *writer)
 {
 	int r = db_begin(&writer->db);
@@ -455,7 +474,7 @@ static int size_due(struct writer *writer)
 
 int writer_tidy(struct writer *writer)
 {
-	int r = seal_due(writer), one = writer->options.max_bytes ? size_due(writer) : 0;
+	int r = tails_seal(writer), one = writer->options.max_bytes ? size_due(writer) : 0;
 
 	r = r ? r : one;
 	if (writer->now_ns - writer->retained_ns >= SEAL_NS) {

@@ -83,6 +83,7 @@ struct writer {
 	int64_t scrub_next, scrub_end; /* blocks still to be verified after an unclean end */
 	uint64_t oldest_unix_ns;
 	uint64_t stop_seen_ns; /* time of the last deletion by size */
+	uint64_t records_ns;   /* CPU time that writing and sealing single calls took */
 	uint64_t n_stopped;    /* events not stored, of stopped owners */
 };
 

@@ -399,7 +399,6 @@ static void on_process(const struct process_news *news, void *data)
 
 static void observe_check(void)
 {
-	uint64_t before_ns = process_role_cpu_ns("tester"), running_ns;
 	struct child *child;
 	struct told told;
 	uv_loop_t loop;
@@ -415,16 +414,10 @@ static void observe_check(void)
 	told = ask(&loop, child, "e2", 2, -1, 2, FAR_NS);
 	CHECK_INT_EQ("observed", told.r, 0);
 	CHECK_INT_EQ("observed: a second", observed.n_started, 2);
-	running_ns = process_role_cpu_ns("tester") - before_ns;
-	CHECK("observed: what all have used", running_ns > 0);
 	CHECK_INT_EQ("observed: its number", observed.pid, child_pid(child));
 	child_close(child);
 	loop_finish("observed", &loop);
 	CHECK_INT_EQ("observed: both ended", observed.n_ended, 2);
-	CHECK_INT_EQ("observed: and used", process_role_cpu_ns("tester") - before_ns, observed.ended_ns);
-	CHECK("observed: no less than before",
-	      observed.ended_ns + NSEC_PER_MSEC >= running_ns); /* in whole microseconds */
-	CHECK_INT_EQ("observed: another role", process_role_cpu_ns("other"), 0);
 	process_observe(NULL, NULL);
 }
 
