@@ -23,17 +23,14 @@
 static uint32_t entries[PAGES], wanted; /* the latter by page, a bit each */
 static size_t n_found;			/* mappings that were looked for */
 
-static struct {
-	struct process_maps maps;
-	struct process_map only;
-} process = { .maps = { .n = 1 },
-	      .only = { .start = START, .end = START + (PAGES << UNWIND_PAGE_SHIFT), .first_page = 1 } };
+static struct process_maps process_maps = { .n = 1 };
+static struct process_map only = { .start = START, .end = START + (PAGES << UNWIND_PAGE_SHIFT), .first_page = 1 };
 
 const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address)
 {
 	(void)maps;
 	n_found++;
-	return address - process.only.start < process.only.end - process.only.start ? &process.only : NULL;
+	return address - only.start < only.end - only.start ? &only : NULL;
 }
 
 struct probe_set *process_maps_probes(const struct process_maps *maps)
@@ -103,7 +100,7 @@ int main(void)
 	struct stack_record *record = (struct stack_record *)room;
 	struct copy_wait wait = { .file = NULL };
 
-	process.only.file = (struct stack_file *)&process; /* any */
+	only.file = (struct stack_file *)&process_maps; /* any */
 	record->ip = ADDRESS(1);
 	record->sp = STACK;
 	record->n_memory = sizeof(words);
@@ -112,7 +109,7 @@ int main(void)
 		entries[steps[i].page] = steps[i].entry;
 		wanted = 0;
 		n_found = 0;
-		CHECK_INT_EQ(steps[i].name, copy_unwind(record, &process.maps, &wait), steps[i].is_done);
+		CHECK_INT_EQ(steps[i].name, copy_unwind(record, &process_maps, &wait), steps[i].is_done);
 		CHECK_INT_EQ(steps[i].name, wanted, steps[i].wanted);
 		CHECK_INT_EQ(steps[i].name, n_found > 0, steps[i].looks);
 	}
