@@ -44,7 +44,8 @@ class Recording:
                    "--report", home.path("calls"), *SHAPES]
         trace = ingero.trace(home.programs, "--db", home.db, "--record", "all", "--stack", "all", command=command, environment={"INGERO_STANDIN_QUIET": "1"})
         check("the trace ended well", trace.status == 0 and not trace.lost(), trace.status, trace.stderr[-500:], trace.lost())
-        self.calls = [event for event in trace.events if event["source"] in ("cuda", "driver")]
+        # what a call within another traced call takes is in that one
+        self.calls = [event for event in trace.events if event["source"] in ("cuda", "driver") and not event["depth"]]
         self.counts, self.ns = collections.Counter(), collections.Counter()
         for call in self.calls:
             for function in {frame["py_func"] for frame in call.get("stack", []) if "py_func" in frame}:

@@ -291,6 +291,7 @@ static void json_test(void)
 		CHECK_INT_EQ("json", check_json_append(&result, 1, &out), 0);
 		CHECK(passes[i].pass, strstr(buf_text(&out), passes[i].pass));
 		CHECK(passes[i].all_passed, strstr(buf_text(&out), passes[i].all_passed));
+		check_result_done(&result);
 	}
 }
 
