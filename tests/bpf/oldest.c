@@ -34,6 +34,7 @@ static const struct {
 	{ "bpf_task_storage_get", 512 }, /* by tracing programs */
 	{ "bpf_get_attach_cookie", 515 },
 	{ "bpf_get_current_pid_tgid", 402 },
+	{ "bpf_get_current_uid_gid", 402 },
 	{ "bpf_get_smp_processor_id", 401 },
 	{ "bpf_user_rnd_u32", 401 }, /* bpf_get_prandom_u32() */
 	{ "bpf_ringbuf_", 508 },
