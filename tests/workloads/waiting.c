@@ -88,10 +88,9 @@ static __attribute__((noinline)) void touch_by_library(void)
 
 #if defined(__x86_64__)
 /* Its first instruction waits: the one before it is of another function. */
-static __attribute__((naked, noinline)) void touch_first(char *at)
+static __attribute__((naked, noinline)) void touch_first(__attribute__((unused)) char *at)
 {
 	__asm__ volatile("movb $1, (%%rdi)\n\tret" ::: "memory"); /* waits: first */
-	(void)at;
 }
 
 /* Without a symbol, and with another frame before the instruction that waits than behind it. */
