@@ -22,6 +22,23 @@ static __always_inline __u64 address_of(struct io_thread *t, const void *pointer
 	return READ_ONCE(t->address);
 }
 
+/* Sends a path that was walked. @mode: of its file. Return: 1; 0: there is no room, the next call tries again */
+static __always_inline int walked_send(struct path_walk *w, __u64 identity, __u32 mode)
+{
+	__u32 n = w->record.n_bytes, now_s = bpf_ktime_get_ns() / 1000000000;
+
+	w->record.time_ns = identity;
+	w->record.slot = mode;
+	w->record.type = IO_RECORD_FILE;
+	keep(n);
+	if (n > FILE_PATH_BYTES || bpf_ringbuf_output(&io_ring, &w->record, FILE_RECORD_HEAD + n, BPF_RB_NO_WAKEUP)) {
+		io_lose(IO_LOSS_PATHS);
+		return 0;
+	}
+	(void)bpf_map_update_elem(&io_seen, &identity, &now_s, BPF_ANY);
+	return 1;
+}
+
 /*
  * Walks the path of a file and sends it. Return: 1; 0 if it changed meanwhile or found no room: the next call tries
  * again
@@ -30,7 +47,6 @@ VERIFIED_ALONE int io_file_send(__u64 fd, __u64 file_address, __u64 identity, __
 {
 	struct path_walk *w = bpf_map_lookup_elem(&io_walks, &place);
 	struct file *file = (struct file *)file_address;
-	__u32 n, now_s = bpf_ktime_get_ns() / 1000000000;
 	struct dentry *dentry;
 
 	if (!w)
@@ -45,17 +61,7 @@ VERIFIED_ALONE int io_file_send(__u64 fd, __u64 file_address, __u64 identity, __
 		io_lose(IO_LOSS_PATHS);
 		return 0;
 	}
-	w->record.time_ns = identity;
-	w->record.slot = BPF_CORE_READ(file, f_inode, i_mode);
-	w->record.type = IO_RECORD_FILE;
-	n = w->record.n_bytes;
-	keep(n);
-	if (n > FILE_PATH_BYTES || bpf_ringbuf_output(&io_ring, &w->record, FILE_RECORD_HEAD + n, BPF_RB_NO_WAKEUP)) {
-		io_lose(IO_LOSS_PATHS);
-		return 0;
-	}
-	(void)bpf_map_update_elem(&io_seen, &identity, &now_s, BPF_ANY);
-	return 1;
+	return walked_send(w, identity, BPF_CORE_READ(file, f_inode, i_mode));
 }
 
 /* What stays the same as long as the file has its name there. */
@@ -128,7 +134,6 @@ VERIFIED_ALONE int io_directory_send(__u64 identity, __u32 place)
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct fs_struct___pwd *fs = (struct fs_struct___pwd *)BPF_CORE_READ(task, fs);
 	struct dentry *dentry = BPF_CORE_READ(fs, pwd.dentry);
-	__u32 n, now_s = bpf_ktime_get_ns() / 1000000000;
 
 	if (!w)
 		return 0;
@@ -139,17 +144,7 @@ VERIFIED_ALONE int io_directory_send(__u64 identity, __u32 place)
 		io_lose(IO_LOSS_PATHS);
 		return 0;
 	}
-	w->record.time_ns = identity;
-	w->record.slot = S_IFDIR;
-	w->record.type = IO_RECORD_FILE;
-	n = w->record.n_bytes;
-	keep(n);
-	if (n > FILE_PATH_BYTES || bpf_ringbuf_output(&io_ring, &w->record, FILE_RECORD_HEAD + n, BPF_RB_NO_WAKEUP)) {
-		io_lose(IO_LOSS_PATHS);
-		return 0;
-	}
-	(void)bpf_map_update_elem(&io_seen, &identity, &now_s, BPF_ANY);
-	return 1;
+	return walked_send(w, identity, S_IFDIR);
 }
 
 static __always_inline bool was_sent(__u64 identity)

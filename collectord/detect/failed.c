@@ -54,30 +54,32 @@ void failed_calls_note(struct failed_calls *failed, const struct event *event)
 	f->is_retried = false;
 }
 
-const struct failed_call *failed_calls_first(const struct failed_calls *failed, failed_func is_one)
+static const struct failed_call *failed_call_earliest(const struct failed_calls *failed, failed_func is_one,
+						      bool is_of_tick)
 {
 	const struct failed_call *first = NULL;
+	uint64_t first_ns = UINT64_MAX;
 
 	for (size_t i = 0; i < failed->n; i++) {
 		const struct failed_call *f = &failed->items[i];
+		uint64_t start_ns = is_of_tick ? f->call.start_ns : f->ever.start_ns;
 
-		if (f->count && is_one(f->op, f->code) && (!first || f->call.start_ns < first->call.start_ns))
-			first = f;
+		if ((is_of_tick && !f->count) || !is_one(f->op, f->code) || start_ns >= first_ns)
+			continue;
+		first = f;
+		first_ns = start_ns;
 	}
 	return first;
 }
 
+const struct failed_call *failed_calls_first(const struct failed_calls *failed, failed_func is_one)
+{
+	return failed_call_earliest(failed, is_one, /* is_of_tick= */ true);
+}
+
 const struct failed_call *failed_calls_ever(const struct failed_calls *failed, failed_func is_one)
 {
-	const struct failed_call *first = NULL;
-
-	for (size_t i = 0; i < failed->n; i++) {
-		const struct failed_call *f = &failed->items[i];
-
-		if (is_one(f->op, f->code) && (!first || f->ever.start_ns < first->ever.start_ns))
-			first = f;
-	}
-	return first;
+	return failed_call_earliest(failed, is_one, /* is_of_tick= */ false);
 }
 
 void failed_calls_pass(struct failed_calls *failed)
