@@ -92,6 +92,17 @@ static int flame_write(const struct flame_fields *f, const struct io_dimensions 
 	return save_file(f->path, f->is_forced, "the flame graph", &out.buf) < 0 ? COMMAND_FAILED : COMMAND_OK;
 }
 
+static int by_refuse(const char *typed)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	(void)buf_printf(&text,
+			 "'--by' takes path, op, comm and pid, each once, with commas between, such as comm,path,op, "
+			 "not %s",
+			 option_quote(typed).text);
+	return command_refuse(buf_text(&text));
+}
+
 static int flame_run(const void *fields, const struct options_rest *rest)
 {
 	const struct flame_fields *f = fields;
@@ -101,8 +112,7 @@ static int flame_run(const void *fields, const struct options_rest *rest)
 	int status, written;
 
 	if (io_dimensions_parse(f->by, &by) < 0)
-		return command_refuse("'--by' takes path, op, comm and pid, each once, with commas between, such as "
-				      "comm,path,op");
+		return by_refuse(f->by);
 	status = io_choice_run(&f->choice, rest, "flame", &wish);
 	if (!figures.is_whole)
 		return status; /* the reason was printed */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/nearest.h"
 
 #if defined(__x86_64__)
 #define ENTRY_PREFIX "__x64_sys_"
@@ -30,6 +31,11 @@ static const bool is_foreign[IO_CALL_COUNT] = {
 const char *io_call_name(uint32_t call)
 {
 	return call && call < IO_CALL_COUNT ? names[call] : NULL;
+}
+
+const char *io_call_nearest(const char *typed)
+{
+	return name_nearest(typed, names, ARRAY_SIZE(names));
 }
 
 bool io_call_returns_bytes(uint32_t call)

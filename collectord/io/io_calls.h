@@ -11,6 +11,8 @@
 const char *io_call_name(uint32_t call);
 /** io_call_find() - id of a call by its name, "openat"; 0: no such call */
 uint32_t io_call_find(const char *name);
+/** io_call_nearest() - the call that a mistyped name may mean; NULL: none is near */
+const char *io_call_nearest(const char *typed);
 
 /** io_call_returns_bytes() - whether the return value of a call is a number of bytes */
 bool io_call_returns_bytes(uint32_t call);

@@ -285,6 +285,19 @@ static const char *open_advice(int r)
 	return "";
 }
 
+/* Why a back end was not taken; @n: bytes of @why that others took. Return: bytes taken now */
+static size_t failure_append(char *why, size_t why_bytes, size_t n, enum probe_back_end back_end, const char *step,
+			     int r)
+{
+	if (n < why_bytes && r == -EBUSY)
+		n += (size_t)snprintf(why + n, why_bytes - n, "%s%s back end: another tracer of Ingero has it",
+				      n ? "; " : "", probe_back_end_to_string(back_end));
+	else if (n < why_bytes)
+		n += (size_t)snprintf(why + n, why_bytes - n, "%s%s back end: cannot %s: %s", n ? "; " : "",
+				      probe_back_end_to_string(back_end), step, strerror(-r));
+	return n;
+}
+
 static int set_open_any(struct probe_set *set, const struct probe_set_options *options, char *why, size_t why_bytes)
 {
 	enum probe_back_end first = options->back_end, last = options->back_end, back_end;
@@ -325,9 +338,7 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 		if (r == 0)
 			break;
 		set_unload(set);
-		if (n < why_bytes)
-			n += (size_t)snprintf(why + n, why_bytes - n, "%s%s back end: cannot %s: %s", n ? "; " : "",
-					      probe_back_end_to_string(back_end), step, strerror(-r));
+		n = failure_append(why, why_bytes, n, back_end, step, r);
 		/* Without permission or memory every other back end fails, too. */
 		if (r == -EPERM || r == -ENOMEM)
 			break;

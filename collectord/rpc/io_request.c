@@ -16,12 +16,15 @@
 
 static bool calls_check(struct call *call, const Ingero__V1__IoRequest *request)
 {
-	for (size_t i = 0; i < request->n_calls; i++)
-		if (!io_call_find(request->calls[i])) {
-			call_fail(call, CALL_ERROR_INVALID, "calls: '%s' is no system call that is traced",
-				  request->calls[i]);
-			return false;
-		}
+	for (size_t i = 0; i < request->n_calls; i++) {
+		const char *typed = request->calls[i], *near = io_call_nearest(typed);
+
+		if (io_call_find(typed))
+			continue;
+		call_fail(call, CALL_ERROR_INVALID, "call: '%s' is no system call that is traced%s%s%s", typed,
+			  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+		return false;
+	}
 	return true;
 }
 

@@ -11,9 +11,10 @@
 #include "libingero/render/units.h"
 
 #define ROWS_DEFAULT 20u
-#define HEAD_ROWS 5u /* head line, two titles, an empty line, what was lost */
+#define HEAD_ROWS 7u /* head line, two titles, two lines of further rows, an empty line, what was lost */
 #define PROCESS_COLUMNS 16u
 #define FILE_OTHER_COLUMNS 44u /* of the table of files, beside the path */
+#define FAILED_COLUMNS 8u
 #define FILE_COLUMNS_LEAST 20u
 #define CUT "…"
 
@@ -34,10 +35,17 @@ static void head_append(const Ingero__V1__IoFigures *f, const char *scope, const
 		errors += f->operations[i]->errors;
 	}
 	if (errors)
-		(void)snprintf(failed, sizeof(failed), ", %s failed", units_count(errors).text);
-	text_line(out, style, TEXT_BOLD, "%s on files%s by %s %s in %s",
-		  units_things(calls, "system call", "system calls").text, failed,
-		  units_things(f->processes, "process", "processes").text, scope, units_ns(f->window_ns, 0).text);
+		(void)snprintf(failed, sizeof(failed), ", %s failed,", units_count(errors).text);
+	text_line(out, style, TEXT_BOLD, "%s on files%s in %s by %s %s",
+		  units_things(calls, "system call", "system calls").text, failed, units_ns(f->window_ns, 0).text,
+		  units_things(f->processes, "process", "processes").text, scope);
+}
+
+static void further_append(size_t rows, size_t shown, const struct text_style *style, struct buf *out)
+{
+	if (rows > shown)
+		text_line(out, style, TEXT_DIM, "and %s",
+			  units_things(rows - shown, "further row", "further rows").text);
 }
 
 static int operations_append(const Ingero__V1__IoFigures *f, size_t rows, const struct text_style *style,
@@ -73,9 +81,8 @@ static int operations_append(const Ingero__V1__IoFigures *f, size_t rows, const 
 	}
 	r = table_render(&table, style, rows, out);
 	table_done(&table);
-	if (r == 0 && f->n_operations > rows)
-		text_line(out, style, TEXT_DIM, "and %s",
-			  units_things(f->n_operations - rows, "further row", "further rows").text);
+	if (r == 0)
+		further_append(f->n_operations, rows, style, out);
 	return r;
 }
 
@@ -98,14 +105,23 @@ static const char *path_tail(const char *path, unsigned int room)
 	return slash ? slash : end;
 }
 
-static void path_add(struct table *table, const char *path, const struct text_style *style)
+/* @other: columns of the other cells */
+static void path_add(struct table *table, const char *path, unsigned int other, const struct text_style *style)
 {
-	unsigned int room = MAX(style->columns, FILE_OTHER_COLUMNS + FILE_COLUMNS_LEAST) - FILE_OTHER_COLUMNS;
+	unsigned int room = MAX(style->columns, other + FILE_COLUMNS_LEAST) - other;
 
 	if (text_columns(path) <= room)
 		table_add(table, TEXT_PLAIN, "%s", path);
 	else
 		table_add(table, TEXT_PLAIN, CUT "%s", path_tail(path, room));
+}
+
+static bool has_failed(const Ingero__V1__IoFigures *f)
+{
+	for (size_t i = 0; i < f->n_files; i++)
+		if (has_file(f->files[i]) && f->files[i]->errors)
+			return true;
+	return false;
 }
 
 static int files_append(const Ingero__V1__IoFigures *f, size_t rows, const struct text_style *style, struct buf *out)
@@ -117,28 +133,35 @@ static int files_append(const Ingero__V1__IoFigures *f, size_t rows, const struc
 		{ .title = "bytes", .align = TABLE_RIGHT },
 		{ .title = "p99", .align = TABLE_RIGHT },
 		{ .title = "time", .align = TABLE_RIGHT },
+		{ .title = "failed", .align = TABLE_RIGHT }, /* only where a call did */
 	};
 	struct table table = TABLE_INIT(columns);
+	bool is_failed = has_failed(f);
+	unsigned int other = FILE_OTHER_COLUMNS + (is_failed ? FAILED_COLUMNS : 0);
 	size_t n = 0;
 	int r;
 
-	for (size_t i = 0; i < f->n_files && n < rows; i++) {
+	table.n_columns -= !is_failed;
+	for (size_t i = 0; i < f->n_files; i++) {
 		const Ingero__V1__IoFile *file = f->files[i];
 
-		if (!has_file(file))
+		if (!has_file(file) || n++ >= rows)
 			continue;
-		n++;
-		path_add(&table, file->path, style);
+		path_add(&table, file->path, other, style);
 		table_add(&table, TEXT_PLAIN, "%s", file->op);
 		table_add(&table, TEXT_PLAIN, "%s", units_count(file->count).text);
 		table_add(&table, TEXT_PLAIN, "%s", none_or(file->bytes, units_bytes(file->bytes).text));
 		table_add(&table, TEXT_PLAIN, "%s", units_ns(file->p99_ns, UNITS_TIGHT).text);
 		table_add(&table, TEXT_PLAIN, "%s", units_ns(file->total_ns, UNITS_TIGHT).text);
+		if (is_failed)
+			table_add(&table, TEXT_PLAIN, "%s", none_or(file->errors, units_count(file->errors).text));
 	}
 	if (n)
 		(void)buf_append_text(out, "\n");
 	r = n ? table_render(&table, style, rows, out) : 0;
 	table_done(&table);
+	if (r == 0)
+		further_append(n, rows, style, out);
 	return r;
 }
 
