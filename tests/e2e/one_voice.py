@@ -58,7 +58,13 @@ def main(build, source):
 
         chains = out(ingero, "query", "--json", "SELECT id, summary, root_cause, recommendations FROM causal_chains")
         chains = {chain["id"]: chain for chain in map(json.loads, chains.splitlines())}
+        columns = out(ingero, "query", "--json", "SELECT id, tid, tid_lost_ns, cause_same_name FROM findings")
+        columns = {row["id"]: row for row in map(json.loads, columns.splitlines())}
+        check("a finding says what its thread lost", any("tid_lost_ns" in finding for finding in stored), stored)
         for finding in stored:
+            row, want = columns[finding["id"]], {**finding, "cause_same_name": finding["cause"].get("same_name")}
+            for key in ("tid", "tid_lost_ns", "cause_same_name"):
+                check(f"SQL: {key}", row.get(key) == want.get(key), (row, finding))
             cause, chain = finding["cause"], chains[finding["id"]]
             told = [line for line in live if line["type"] == "finding" and line["id"] == finding["id"]]
             check("it was told live", told, live)

@@ -49,6 +49,28 @@ static void account_add_to(struct figures_blob *blob, uint32_t process, uint32_t
 	CHECK_INT_EQ("a wait", figures_blob_add_wait(blob, &wait), 0);
 }
 
+/* What a recorder says today, beyond world_finding(). */
+static void finding_told_add(struct sqlite3 *db)
+{
+	Ingero__V1__Finding f = INGERO__V1__FINDING__INIT;
+	Ingero__V1__Cause cause = INGERO__V1__CAUSE__INIT;
+
+	f.id = (char *)(uintptr_t) "00000000000000cc";
+	f.kind = cause.kind = (char *)(uintptr_t) "cpu_contention";
+	f.pid = 11;
+	f.uid = caller;
+	f.lost_ns = SECOND;
+	f.tid_told_case = INGERO__V1__FINDING__TID_TOLD_TID;
+	f.tid = 12;
+	f.tid_lost_ns_told_case = INGERO__V1__FINDING__TID_LOST_NS_TOLD_TID_LOST_NS;
+	f.tid_lost_ns = 7 * SECOND / 10;
+	cause.same_name_told_case = INGERO__V1__CAUSE__SAME_NAME_TOLD_SAME_NAME;
+	cause.same_name = 3;
+	cause.comm = (char *)(uintptr_t) "hog";
+	f.cause = &cause;
+	world_finding_row(db, &f, 1, 1, FINDING_LOW, SECOND, 2 * SECOND);
+}
+
 static void file_make(const char *path)
 {
 	struct sqlite3 *db = world_create(path);
@@ -73,6 +95,7 @@ static void file_make(const char *path)
 	world_figures(db, 10, neighbour, 1, SECOND, 11 * SECOND, &his);
 	world_finding(db, "00000000000000aa", caller, 1, 1, 11, FINDING_HIGH, SECOND, SECOND, 2 * SECOND, 0, 0, "");
 	world_finding(db, "00000000000000bb", neighbour, 1, 2, 21, FINDING_HIGH, SECOND, SECOND, 2 * SECOND, 0, 0, "");
+	finding_told_add(db);
 	world_exec(db,
 		   "INSERT INTO session(boot, start_ns, end_ns, version, kernel, back_end, cpus, memory_bytes, node,"
 		   " seen_ns) VALUES(1, 0, 60000000000, '', '', '', 1, 1, '', 60000000000)");
@@ -208,10 +231,16 @@ static const struct {
 	{ "own buckets", "SELECT sum(count) FROM event_aggregates", "5000" },
 	{ "own processes", "SELECT name FROM processes", "mine" },
 	{ "own names", "SELECT name FROM process_names", "mine" },
-	{ "own findings", "SELECT id FROM findings", "00000000000000aa" },
-	{ "a finding of an older recorder names no thread", "SELECT coalesce(tid, 'unknown') FROM findings",
+	{ "own findings", "SELECT group_concat(id, ' ') FROM findings", "00000000000000aa 00000000000000cc" },
+	{ "a finding of an older recorder names no thread",
+	  "SELECT coalesce(tid, tid_lost_ns, cause_same_name, 'unknown') FROM findings WHERE id LIKE '%aa'",
 	  "unknown" },
-	{ "the same by their other name", "SELECT id FROM causal_chains", "00000000000000aa" },
+	{ "what a thread lost itself", "SELECT tid || ' ' || tid_lost_ns FROM findings WHERE id LIKE '%cc'",
+	  "12 700000000" },
+	{ "a cause of one name", "SELECT cause_same_name || ' ' || cause_comm FROM findings WHERE id LIKE '%cc'",
+	  "3 hog" },
+	{ "the same by their other name", "SELECT group_concat(id, ' ') FROM causal_chains",
+	  "00000000000000aa 00000000000000cc" },
 	{ "own stacks", "SELECT hash FROM stack_traces", "1" },
 	{ "his stack by its number", "SELECT count(*) FROM stack_traces WHERE hash = 2", "0" },
 	{ "that of a guarded process", "SELECT count(*) FROM stack_traces WHERE hash = 3", "0" },

@@ -229,6 +229,19 @@ void world_figures(struct sqlite3 *db, int level, uint32_t uid, uint32_t boot, u
 	       U64(boot), t0, t1, U64(blob->figures.n), U64(crc), data.data, data.n);
 }
 
+void world_finding_row(struct sqlite3 *db, const Ingero__V1__Finding *f, uint32_t boot, uint32_t process,
+		       enum finding_severity severity, uint64_t start_ns, uint64_t end_ns)
+{
+	uint8_t data[4096];
+	size_t n = ingero__v1__finding__get_packed_size(f);
+
+	must(n <= sizeof(data), "a finding", NULL);
+	(void)ingero__v1__finding__pack(f, data);
+	insert(db, "INSERT INTO finding VALUES (?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?)", "tiiitiiiib", f->id,
+	       U64(f->uid), U64(boot), U64(process), f->kind, U64(severity), start_ns, end_ns, U64(codec_crc(data, n)),
+	       data, n);
+}
+
 void world_finding(struct sqlite3 *db, const char *id, uint32_t uid, uint32_t boot, uint32_t process, uint32_t pid,
 		   enum finding_severity severity, uint64_t lost_ns, uint64_t start_ns, uint64_t end_ns,
 		   uint32_t cause_pid, uint32_t cause_uid, const char *cause_comm)
@@ -238,8 +251,6 @@ void world_finding(struct sqlite3 *db, const char *id, uint32_t uid, uint32_t bo
 	Ingero__V1__Cause cause = INGERO__V1__CAUSE__INIT;
 	char advice_text[] = "renice -n 19 -p 4242";
 	char *advice[] = { advice_text };
-	uint8_t data[4096];
-	size_t n;
 
 	f.id = (char *)(uintptr_t)id;
 	f.kind = cause.kind = (char *)(uintptr_t) "cpu_contention";
@@ -254,12 +265,7 @@ void world_finding(struct sqlite3 *db, const char *id, uint32_t uid, uint32_t bo
 	cause.uid = cause_uid;
 	cause.comm = (char *)(uintptr_t)cause_comm;
 	f.cause = &cause;
-	n = ingero__v1__finding__get_packed_size(&f);
-	must(n <= sizeof(data), "a finding", NULL);
-	(void)ingero__v1__finding__pack(&f, data);
-	insert(db, "INSERT INTO finding VALUES (?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?)", "tiiitiiiib", id, U64(uid),
-	       U64(boot), U64(process), "cpu_contention", U64(severity), start_ns, end_ns, U64(codec_crc(data, n)),
-	       data, n);
+	world_finding_row(db, &f, boot, process, severity, start_ns, end_ns);
 }
 
 void world_count(struct figures_blob *blob, uint32_t process, uint32_t op, uint64_t n, uint64_t duration_ns)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "detect/finding.h"
+#include "ingero/v1/finding.pb-c.h"
 #include "archive/codec/codec.h"
 
 struct sqlite3;
@@ -33,6 +34,9 @@ void world_figures(struct sqlite3 *db, int level, uint32_t uid, uint32_t boot, u
 void world_finding(struct sqlite3 *db, const char *id, uint32_t uid, uint32_t boot, uint32_t process, uint32_t pid,
 		   enum finding_severity severity, uint64_t lost_ns, uint64_t start_ns, uint64_t end_ns,
 		   uint32_t cause_pid, uint32_t cause_uid, const char *cause_comm);
+/** world_finding_row() - add a finding whose message is given */
+void world_finding_row(struct sqlite3 *db, const Ingero__V1__Finding *finding, uint32_t boot, uint32_t process,
+		       enum finding_severity severity, uint64_t start_ns, uint64_t end_ns);
 
 /* A frame of a stack; texts may be NULL: not known. */
 struct world_frame {

@@ -73,6 +73,8 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(pid, INTEGER, list_i64(list, f->pid), PID, "process")                                                        \
 	C(tid, INTEGER, list_known_u64(list, f->tid_told_case ? f->tid : 0), NONE,                                     \
 	  "thread that lost half of lost_ns or more; NULL: several did, or it is not known")                           \
+	C(tid_lost_ns, INTEGER, list_known_u64(list, f->tid_lost_ns_told_case ? f->tid_lost_ns : 0), NONE,             \
+	  "time that this thread lost itself: lost_ns sums the worst thread of each second; NULL: not known")          \
 	C(start_time, INTEGER, list_u64(list, f->start_time_unix_ns), NONE, "start of the process, ns since 1970")     \
 	C(exec_generation, INTEGER, list_i64(list, f->exec_generation), NONE,                                          \
 	  "number of earlier exec calls of the process")                                                               \
@@ -96,6 +98,8 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(cause_comm, TEXT, list_text(list, cause->comm), NONE, "name of that process")                                \
 	C(cause_uid, INTEGER, list_i64(list, cause->uid), NONE, "owner of that process")                               \
 	C(cause_share, REAL, list_real(list, cause->share), NONE, "share of lost_ns, 0 to 1")                          \
+	C(cause_same_name, INTEGER, list_known_u64(list, cause->same_name_told_case ? cause->same_name : 0), NONE,     \
+	  "number of processes of this name and owner whose share it is; NULL: of one, or hidden")                     \
 	C(cause_tid, INTEGER, list_i64(list, cause->tid), NONE,                                                        \
 	  "thread of that process that ended most of the waits, or held the lock; 0: several, or not known")           \
 	C(cause_resource, TEXT, list_known_text(list, cause->resource ? cause->resource->name : ""), NONE,             \
