@@ -45,6 +45,7 @@ struct own_cpu {
 	uint32_t left_out[USER_SHARES]; /* in all, at the last step */
 	uint32_t keep[USER_SHARES];
 	uint64_t measured_ns; /* moment of the last step */
+	double used;	      /* CPU time per time, up to that step; negative: there was none */
 	bool is_thinning;
 };
 
@@ -62,6 +63,7 @@ int own_cpu_open(struct probe_set *probes, double limit, const struct own_cpu_st
 	own->probes = probes;
 	own->store = *store;
 	own->law.limit = limit;
+	own->used = -1;
 	own->measured_ns = clock_now_ns();
 	own->stored_ns = store_used_ns(own);
 	*ret_own = own;
@@ -197,13 +199,18 @@ static double sample_cost(const struct thinning_sample *sample)
 	return sum_s / sample->seconds;
 }
 
+struct own_cpu_share own_cpu_share(const struct own_cpu *own)
+{
+	return (struct own_cpu_share){ .limit = own->law.limit, .used = own->used };
+}
+
 static void change_log(struct own_cpu *own, bool is_thinning)
 {
 	if (is_thinning && !own->is_thinning)
 		log_notice("records took %.2f s of CPU time in a second, more than service.cpu: of the users whose "
 			   "records "
 			   "cost most a sample is kept",
-			   sample_cost(&own->sample));
+			   own->used);
 	if (!is_thinning && own->is_thinning)
 		log_notice("records cost less CPU time than service.cpu again: no call is left out");
 	own->is_thinning = is_thinning;
@@ -219,6 +226,7 @@ void own_cpu_second(struct own_cpu *own)
 	own->sample.seconds = (double)(now_ns - own->measured_ns) / NSEC_PER_SEC;
 	left_out_take(own);
 	store_cost_add(own);
+	own->used = sample_cost(&own->sample);
 	is_thinning = thinning_step(&own->law, &own->sample, own->keep);
 	if (is_thinning || own->is_thinning)
 		probe_set_thin_shares(own->probes, own->keep, is_thinning);

@@ -22,6 +22,12 @@ struct own_cpu_store {
 	void *data;
 };
 
+/* What records take, and may take: CPU time per time; 1: one CPU. */
+struct own_cpu_share {
+	double limit;
+	double used; /* in the second before the last decision; negative: there was none yet */
+};
+
 /**
  * own_cpu_open() - begin; @probes is borrowed and outlives it
  * @limit: CPU time per time, above 0; 1: one CPU
@@ -41,3 +47,5 @@ void own_cpu_stack_begin(struct own_cpu *own);
 void own_cpu_stack_end(struct own_cpu *own, uint32_t slot, enum own_cpu_use use);
 /** own_cpu_second() - decide; to be called about each second. NULL is allowed */
 void own_cpu_second(struct own_cpu *own);
+/** own_cpu_share() - Return: what records take and may take. @own: not NULL */
+struct own_cpu_share own_cpu_share(const struct own_cpu *own);

@@ -14,6 +14,7 @@
 #include "events/source.h"
 #include "figures/figures.h"
 #include "ingero/v1/ingero.pb-c.h"
+#include "probes/own_cpu.h"
 #include "procs/closers.h"
 #include "recording.h"
 #include "rpc/access.h"
@@ -26,6 +27,39 @@
 #include "rpc/scope.h"
 #include "rpc/server.h"
 #include "rpc/trace.h"
+
+static void tell_record_cpu(Ingero__V1__StatusReply *reply, const struct own_cpu *own)
+{
+	struct own_cpu_share share;
+
+	if (!own)
+		return;
+	share = own_cpu_share(own);
+	reply->record_cpu_limit_ratio_told_case =
+		INGERO__V1__STATUS_REPLY__RECORD_CPU_LIMIT_RATIO_TOLD_RECORD_CPU_LIMIT_RATIO;
+	reply->record_cpu_limit_ratio = share.limit;
+	if (share.used < 0)
+		return;
+	reply->record_cpu_ratio_told_case = INGERO__V1__STATUS_REPLY__RECORD_CPU_RATIO_TOLD_RECORD_CPU_RATIO;
+	reply->record_cpu_ratio = share.used;
+}
+
+static void tell_daemon(const struct rpc_context *context, Ingero__V1__StatusReply *reply)
+{
+	const struct capture *capture = context->capture;
+
+	reply->version = (char *)INGERO_VERSION;
+	reply->pid = (uint32_t)getpid();
+	reply->uptime_ns = clock_now_ns() - context->started_ns;
+	reply->back_end = (char *)(capture->source	 ? capture->source->ops->name(capture->source)
+				   : capture->is_loading ? "loading"
+							 : "none");
+	reply->back_end_reason = (char *)capture->probes_reason;
+	reply->closing_probes = context->n_closing;
+	reply->recorded = (char *)context->recording->now;
+	reply->record_whom = (char *)context->recording->whom;
+	tell_record_cpu(reply, capture->own_cpu);
+}
 
 void rpc_query_status(struct call *call, const Ingero__V1__StatusRequest *request)
 {
@@ -41,20 +75,10 @@ void rpc_query_status(struct call *call, const Ingero__V1__StatusRequest *reques
 	if (request->look && context->wait(context, call))
 		return;
 	(void)uname(&names);
-	reply.version = (char *)INGERO_VERSION;
-	reply.pid = (uint32_t)getpid();
-	reply.uptime_ns = clock_now_ns() - context->started_ns;
 	reply.kernel = names.release;
-	reply.back_end =
-		(char *)(context->capture->source	? context->capture->source->ops->name(context->capture->source)
-			 : context->capture->is_loading ? "loading"
-							: "none");
-	reply.back_end_reason = (char *)context->capture->probes_reason;
-	reply.closing_probes = context->n_closing;
+	tell_daemon(context, &reply);
 	reply.other_daemons = request->look ? daemons_count() : 0;
 	reply.leases = trace_hub_count(context->traces, scope.identity);
-	reply.recorded = (char *)context->recording->now;
-	reply.record_whom = (char *)context->recording->whom;
 
 	if (context->capture->source)
 		capture_collect(context->capture);

@@ -59,6 +59,22 @@ static void recorded_append(const Ingero__V1__StatusReply *status, const struct 
 	text_paragraph(out, style, "recorded   ", buf_text(&text));
 }
 
+static void record_cpu_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!status->record_cpu_limit_ratio_told_case)
+		return;
+	if (status->record_cpu_ratio_told_case)
+		(void)buf_printf(&text, "%s of one CPU for records of calls, ",
+				 units_ratio(status->record_cpu_ratio, 0).text);
+	(void)buf_printf(&text, "at most %s", units_ratio(status->record_cpu_limit_ratio, 0).text);
+	if (!status->record_cpu_ratio_told_case)
+		(void)buf_append_text(&text, " of one CPU for records of calls");
+	(void)buf_append_text(&text, " (service.cpu)");
+	text_paragraph(out, style, "record CPU ", buf_text(&text));
+}
+
 static bool is_any_traced(const Ingero__V1__StatusReply *status)
 {
 	for (size_t i = 0; i < status->n_cuda_processes; i++)
@@ -122,6 +138,7 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 	families_append(status, style, out);
 	if (!is_private)
 		recorded_append(status, style, out);
+	record_cpu_append(status, style, out);
 	text_line(out, style, TEXT_PLAIN, "watched    %s in your scope, %s",
 		  units_things(status->processes, "process", "processes").text,
 		  units_things(status->leases, "running trace", "running traces").text);

@@ -38,7 +38,7 @@ def uptime():
 
 
 def is_attached(home, name, pid):
-    processes = json.loads(ask(home, name, "status", "--json"))["cuda_processes"]
+    processes = status(home, name)["cuda_processes"]
     return any(one["pid"] == pid and one["coverage"] == "full" for one in processes)
 
 
@@ -66,8 +66,12 @@ def ask(home, name, *arguments):
     return done.stdout
 
 
+def status(home, name):
+    return json.loads(ask(home, name, "status", "--json"))
+
+
 def lost(home, name):
-    return json.loads(ask(home, name, "status", "--json"))["lost"]
+    return status(home, name)["lost"]
 
 
 def counted(home, name, pid):
@@ -100,9 +104,12 @@ def test_flood(check, home, service):
         begin, cpu = uptime(), used(service)
         victim, victim_report = start(home, VICTIM, "--rate", 200, "--calls", CALLS, "--op", "sync")
         victim.communicate()
+        shown = status(home, VICTIM)
         share = (used(service) - cpu) / (uptime() - begin)
         flood.communicate()
     check("the limit is kept", share <= ALLOWED * LIMIT, share)
+    check("and shown", shown["record_cpu_limit_ratio"] == LIMIT, shown)
+    check("with what records take", 0.1 * LIMIT < shown["record_cpu_ratio"] <= ALLOWED * LIMIT, shown)
     check("each call of another user has a record", stored(home, VICTIM, victim.pid) == made(victim_report) == CALLS, stored(home, VICTIM, victim.pid))
     check("nothing of his is lost", not lost(home, VICTIM)["thinned"] and not lost(home, VICTIM)["ring_full"], lost(home, VICTIM))
     n, kept_calls = made(flood_report), stored(home, FLOOD, flood.pid)

@@ -287,8 +287,50 @@ static void wanted_test(void)
 	}
 }
 
+/* What records of calls take of the daemon's CPU time, where a limit is kept. */
+static void record_cpu_test(void)
+{
+	static const struct {
+		const char *name;
+		double limit, used; /* negative: absent */
+		const char *want;   /* between the lines before and after */
+	} rows[] = {
+		{ "no limit", -1, -1, "" },
+		{ "not yet measured", 0.5, -1,
+		  "record CPU at most 50 % of one CPU for records of calls (service.cpu)\n" },
+		{ "idle", 0.5, 0, "record CPU 0 % of one CPU for records of calls, at most 50 % (service.cpu)\n" },
+		{ "busy", 0.05, 0.0425,
+		  "record CPU 4.2 % of one CPU for records of calls, at most 5.0 % (service.cpu)\n" },
+	};
+	char none[] = "nobody", text[] = "x";
+	struct text_style style = { .is_utf8 = true, .columns = 80 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		Ingero__V1__StatusReply status = INGERO__V1__STATUS_REPLY__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		char want[512];
+
+		status.version = status.kernel = status.back_end = text;
+		status.recorded = status.record_whom = none;
+		if (rows[i].limit >= 0) {
+			status.record_cpu_limit_ratio_told_case =
+				INGERO__V1__STATUS_REPLY__RECORD_CPU_LIMIT_RATIO_TOLD_RECORD_CPU_LIMIT_RATIO;
+			status.record_cpu_limit_ratio = rows[i].limit;
+		}
+		if (rows[i].used >= 0) {
+			status.record_cpu_ratio_told_case =
+				INGERO__V1__STATUS_REPLY__RECORD_CPU_RATIO_TOLD_RECORD_CPU_RATIO;
+			status.record_cpu_ratio = rows[i].used;
+		}
+		status_append(&status, /* is_private= */ false, &style, &out);
+		(void)snprintf(want, sizeof(want), "recorded   no users\n%swatched", rows[i].want);
+		CHECK_INT_EQ(rows[i].name, strstr(buf_text(&out), want) != NULL, 1);
+	}
+}
+
 int main(void)
 {
+	record_cpu_test();
 	left_out_test();
 	not_traced_test();
 	status_test();
