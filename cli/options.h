@@ -9,6 +9,11 @@
 /* Rows shared by several commands, bound to a bool and to struct option_ids of their FIELDS. */
 #define JSON_OPTION(member, help) OPTION_ROW(FLAG, "json", member, help)
 #define PIDS_OPTION(member, help) OPTION_ROW(PIDS, "pid", member, help, .letter = 'p', .value = "PID[,PID...]")
+/* The rows of a command that writes a file, bound to a text and a bool; the words say when standard output serves. */
+#define OUTPUT_OPTIONS(path, is_forced, words)                                                                         \
+	OPTION_ROW(TEXT, "output", path, "Write to FILE; - is standard output, " words, .letter = 'o',                 \
+		   .value = "FILE"),                                                                                   \
+		OPTION_ROW(FLAG, "force", is_forced, "With --output: overwrite FILE")
 
 /** options_parse() - parse the options of a command with option_line_read() */
 enum options_result options_parse(const struct option_table *table, int argc, char **argv, void *fields,

@@ -44,9 +44,7 @@ static const struct option flame_options[] = {
 	OPTION_ROW(CHOICE, "format", format,
 		   "folded: lines for FlameGraph and Inferno; svg: a flame graph for a browser; default: folded",
 		   .value = "folded|svg", .choices = flame_formats),
-	OPTION_ROW(TEXT, "output", path, "Write to FILE; - is standard output, the default", .letter = 'o',
-		   .value = "FILE"),
-	OPTION_ROW(FLAG, "force", is_forced, "With --output: overwrite FILE"),
+	OUTPUT_OPTIONS(path, is_forced, "the default"),
 	IO_CHOICE_OPTIONS(choice),
 };
 

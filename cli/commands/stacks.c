@@ -69,9 +69,7 @@ static const struct option stacks_options[] = {
 		   "text: a table; folded: lines for FlameGraph and Inferno; svg: a flame graph for a browser; "
 		   "speedscope: a file for speedscope.app; pprof: a profile for 'go tool pprof'; default: text",
 		   .value = "FORMAT", .choices = stacks_formats),
-	OPTION_ROW(TEXT, "output", path, "Write to FILE; - is standard output, the default", .letter = 'o',
-		   .value = "FILE"),
-	OPTION_ROW(FLAG, "force", is_forced, "With --output: overwrite FILE"),
+	OUTPUT_OPTIONS(path, is_forced, "the default"),
 	OPTION_ROW(TIME, "before-from", before.from,
 		   "With folded and svg: compare with an earlier time, from this clock time on", .value = "WHEN",
 		   .parse = option_time_parse),

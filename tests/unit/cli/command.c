@@ -35,6 +35,36 @@ static void options_test(const struct command *command, struct buf *manual)
 	}
 }
 
+static const struct option *row_of(const struct command *command, const char *name)
+{
+	for (size_t i = 0; command && i < command->options.n; i++)
+		if (strcmp(command->options.rows[i].name, name) == 0)
+			return &command->options.rows[i];
+	return NULL;
+}
+
+/* A file is written alike by each command: the first one with '--output' has the words for all. */
+static void output_test(void)
+{
+	const struct option *first = NULL;
+	unsigned int n = 0;
+
+	for (size_t i = 0; command_get(i); i++) {
+		const struct command *command = command_get(i);
+		const struct option *output = row_of(command, "output"), *force = row_of(command, "force");
+
+		if (!output)
+			continue;
+		n++;
+		CHECK(command->name, force == output + 1);
+		first = first ? first : force;
+		CHECK_STR_EQ(command->name, force ? force->help : "", first ? first->help : "");
+		CHECK_INT_EQ(command->name, output->letter, 'o');
+		CHECK(command->name, strstr(output->help, "Write to FILE; - is standard output, ") == output->help);
+	}
+	CHECK_INT_IN("commands that write a file", n, 3, 99);
+}
+
 static void help_test(const struct command *command, unsigned int columns)
 {
 	struct text_style style = { .is_utf8 = true, .columns = columns };
@@ -74,6 +104,7 @@ int main(void)
 		options_test(command, &manual);
 		help_test(command, 80);
 	}
+	output_test();
 	/* Ingero's commands are here, or known by name as those that this version lacks. */
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		CHECK(known[i], !command_absent(known[i]) != !command_find(known[i]));
