@@ -275,10 +275,7 @@ def service(bench):
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     with kept.Kept(bench.programs.build) as place:
         service_users.add_people(place)
-        os.mkdir(place.path("state"), 0o700)
-        os.chown(place.path("state"), service_users.SERVICE, service_users.SERVICE)
-        with kept.lists_given_back(), \
-                kept.Service(place, "--foreground", "--config", "none", "--capture", "nobody", "--db", place.path("state/ingero.db")):
+        with kept.lists_given_back(), service_users.service(place, "nobody"):
             yield place
 
 

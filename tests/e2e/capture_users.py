@@ -98,7 +98,7 @@ def test_capture(check, home, world):
     users = {name: service_users.USERS[name] for name in CAPTURED}
     before = visit(world, users, "before")
     uids = ",".join(str(uid) for uid in users.values())
-    with kept.Service(home, "--foreground", "--config", "none", "--capture", uids, "--db", home.path("state/ingero.db")) as service:
+    with service_users.service(home, uids) as service:
         if json.loads(home.answer("status", "--json"))["back_end"] == "none":
             kept.skip("nothing can be captured here")
         check("copies that were there before are attached", wait_attached(home, before), service.said())
@@ -127,8 +127,6 @@ def main(build):
     check = kept.Checks()
     with kept.Kept(build) as home, discovery.World(home.programs) as world:
         service_users.add_people(home)
-        os.mkdir(home.path("state"), 0o700)
-        os.chown(home.path("state"), service_users.SERVICE, service_users.SERVICE)
         with kept.lists_given_back():
             test_capture(check, home, world)
     print(f"{len(check.failed)} failed")

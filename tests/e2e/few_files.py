@@ -43,8 +43,6 @@ def main(build):
     check = kept.Checks()
     with kept.Kept(build) as home, kept.lists_given_back(), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as ready:
         service_users.add_people(home)
-        os.mkdir(home.path("state"), 0o700)
-        os.chown(home.path("state"), service_users.SERVICE, service_users.SERVICE)
         ready.bind(home.path("notify"))
         os.chmod(home.path("notify"), 0o666)
         for limit in LIMITS:

@@ -289,13 +289,10 @@ def record_trace(home):
 
 def record_service(home):
     """Two users, each with a program; one beside a hog."""
-    os.mkdir(home.path("state"), 0o700)
-    os.chown(home.path("state"), service_users.SERVICE, service_users.SERVICE)
     database = home.path("state/ingero.db")
     uids = [service_users.USERS[name] for name in ("first", "second")]
     service_users.add_people(home)
-    with kept.lists_given_back(), service_users.job_that_runs(home), kept.Service(
-            home, "--foreground", "--config", "none", "--capture", ",".join(map(str, uids)), "--db", database) as service:
+    with kept.lists_given_back(), service_users.job_that_runs(home), service_users.service(home, ",".join(map(str, uids))) as service:
         service_users.wait_for_libraries(home)
         hog = ingero.start_hog(1)
         loads = [subprocess.Popen([home.programs.path("cudaload"), *LOAD[:-1], str(cpu)], user=uid, group=uid, extra_groups=[], cwd="/",

@@ -349,13 +349,10 @@ def main(build):
     check = kept.Checks()
     with kept.Kept(build) as home:
         service_users.add_people(home)
-        os.mkdir(home.path("state"), 0o700)
-        os.chown(home.path("state"), service_users.SERVICE, service_users.SERVICE)
         world = World(home)
         gone = subprocess.Popen(["true"])
         gone.wait()
-        with kept.lists_given_back(), service_users.job_that_runs(home), kept.Service(
-                home, "--foreground", "--config", "none", "--capture", "everyone", "--record", "all", "--db", home.path("state/ingero.db")) as service:
+        with kept.lists_given_back(), service_users.job_that_runs(home), service_users.service(home, "everyone", "--record", "all") as service:
             if json.loads(home.answer("status", "--json"))["back_end"] == "none":
                 kept.skip("nothing can be captured here")
             service_users.wait_for_libraries(home)

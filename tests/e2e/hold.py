@@ -269,8 +269,7 @@ def service_of(home, mode):
                 return running[-1]
             home.prefix = []
             stack.close()
-            running.append(stack.enter_context(kept.Service(home, "--foreground", "--config", "none", "--capture", "nobody",
-                                                            "--db", home.path("state/ingero.db"))))
+            running.append(stack.enter_context(service_users.service(home, "nobody")))
             return running[-1]
 
         yield get
@@ -282,8 +281,6 @@ def main(build, mode):
     with kept.Kept(build) as home:
         service_users.add_people(home)
         os.chmod(home.path(USER), 0o755)
-        os.mkdir(home.path("state"), 0o700)
-        os.chown(home.path("state"), service_users.SERVICE, service_users.SERVICE)
         shutil.copy(os.path.join(home.programs.build, "tests", "foreign", "libcuda.so.1"), home.path("libcuda.so.1"))
         shutil.copy(home.programs.path("held-program"), home.path("held-program"))
         os.chmod(home.path("held-program"), 0o755)

@@ -134,19 +134,13 @@ def test_moderate(check, home, service):
 
 
 def main(build):
-    kept.in_own_mounts("users of a service need root")
     check = kept.Checks()
-    with kept.Kept(build) as home:
-        service_users.add_people(home)
-        os.mkdir(home.path("state"), 0o700)
-        os.chown(home.path("state"), service_users.SERVICE, service_users.SERVICE)
-        options = ("--foreground", "--config", "none", "--capture", "everyone", "--record", "all", "--db", home.path("state/ingero.db"))
-        with kept.lists_given_back(), kept.Service(home, *options, "--cpu", f"{LIMIT:.0%}") as service:
-            if json.loads(home.answer("status", "--json"))["back_end"] == "none":
-                kept.skip("nothing can be captured here")
-            test_requests(check, home, service)
-            test_flood(check, home, service)
-            test_moderate(check, home, service)
+    with service_users.place(build) as home, service_users.service(home, "everyone", "--record", "all", "--cpu", f"{LIMIT:.0%}") as service:
+        if json.loads(home.answer("status", "--json"))["back_end"] == "none":
+            kept.skip("nothing can be captured here")
+        test_requests(check, home, service)
+        test_flood(check, home, service)
+        test_moderate(check, home, service)
     print(f"{len(check.failed)} failed")
     return 1 if check.failed else 0
 

@@ -100,22 +100,16 @@ def test_named(check, home, service):
 
 
 def main(build):
-    kept.in_own_mounts("users of a service need root")
     check = kept.Checks()
-    with kept.Kept(build) as home:
-        service_users.add_people(home)
-        os.mkdir(home.path("state"), 0o700)
-        os.chown(home.path("state"), service_users.SERVICE, service_users.SERVICE)
-        options = ("--foreground", "--config", "none", "--capture", "nobody", "--db", home.path("state/ingero.db"))
-        with kept.lists_given_back():
-            with kept.Service(home, *options) as service:
-                test_nice(check, home, service)
-            with kept.Service(home, *options, "--query-cpu", "4s"):
-                for name in ("first", "reader", None):
-                    test_used_up(check, home, name)
-            with kept.Service(home, *options) as service:
-                if not test_named(check, home, service):
-                    kept.skip("nothing can be captured here")
+    with service_users.place(build) as home:
+        with service_users.service(home, "nobody") as service:
+            test_nice(check, home, service)
+        with service_users.service(home, "nobody", "--query-cpu", "4s"):
+            for name in ("first", "reader", None):
+                test_used_up(check, home, name)
+        with service_users.service(home, "nobody") as service:
+            if not test_named(check, home, service):
+                kept.skip("nothing can be captured here")
     print(f"{len(check.failed)} failed")
     return 1 if check.failed else 0
 

@@ -34,11 +34,11 @@ KILL = 1 << 5
 
 
 def add_people(home):
-    """Lines more in the lists of users and groups, for this test alone."""
+    """Lines more in the lists of users and groups, for this test alone, and a directory for the databases of their service."""
     lines = {"passwd": [f"ingero:x:{SERVICE}:{SERVICE}::/nonexistent:/usr/sbin/nologin"] +
              [f"{name}:x:{uid}:{uid}::{home.path(name)}:/bin/sh" for name, uid in USERS.items()],
              "group": [f"{name}:x:{gid}:{member}" for name, (gid, member) in GROUPS.items()]}
-    for name, uid in USERS.items():
+    for name, uid in (*USERS.items(), ("state", SERVICE)):
         os.mkdir(home.path(name), 0o700)
         os.chown(home.path(name), uid, uid)
     for name, more in lines.items():
@@ -49,6 +49,21 @@ def add_people(home):
         pathlib.Path(path).write_text("\n".join(others + more) + "\n", encoding="utf-8")
         os.chmod(path, 0o644)
         subprocess.run(["mount", "--bind", path, f"/etc/{name}"], check=True)
+
+
+@contextlib.contextmanager
+def place(build):
+    """Starts the test in mounts of its own and yields its directory, with these people."""
+    kept.in_own_mounts("users of a service need root")
+    with kept.Kept(build) as home:
+        add_people(home)
+        with kept.lists_given_back():
+            yield home
+
+
+def service(home, whom, *options, database="ingero"):
+    """A service that runs as its own user and records the calls of some users (whom)."""
+    return kept.Service(home, "--foreground", "--config", "none", "--capture", whom, "--db", home.path(f"state/{database}.db"), *options)
 
 
 def become(name):
@@ -196,32 +211,27 @@ def test_live(check, home):
 
 
 def main(build):
-    kept.in_own_mounts("users of a service need root")
     check = kept.Checks()
-    with kept.Kept(build) as home:
-        add_people(home)
-        os.mkdir(home.path("state"), 0o700)
-        os.chown(home.path("state"), SERVICE, SERVICE)
+    with place(build) as home:
         db = home.path("state/ingero.db")
-        with kept.lists_given_back():
-            if subprocess.run([*become("first"), home.programs.path("ingero"), "version"], check=False, capture_output=True).returncode:
-                kept.skip(f"{build} cannot be run by other users")
-            with job_that_runs(home), kept.Service(home, "--foreground", "--config", "none", "--capture", "everyone", "--db", db) as service:
-                answer = ask(home, "first", "status", "--json")
-                back_end = json.loads(answer.stdout)["back_end"] if check("status", answer.returncode == 0, answer.stderr, service.said()) else ""
-                if back_end == "none":
-                    kept.skip("nothing can be captured here")
-                test_power(check, service, back_end)
-                about = os.stat(db)
-                check("the database is the service's", (about.st_uid, stat.S_IMODE(about.st_mode)) == (SERVICE, 0o600), about)
-                wait_for_libraries(home)
-                test_children(check, "service", service.process.pid)
-                test_scope(check, home)
-                test_live(check, home)
-                service.process.terminate()
-                check("ends in peace", service.process.wait() == 0, service.said())
-            test_private(check, home, back_end)
-            shutil.rmtree(home.path("run"))
+        if subprocess.run([*become("first"), home.programs.path("ingero"), "version"], check=False, capture_output=True).returncode:
+            kept.skip(f"{build} cannot be run by other users")
+        with job_that_runs(home), service(home, "everyone") as daemon:
+            answer = ask(home, "first", "status", "--json")
+            back_end = json.loads(answer.stdout)["back_end"] if check("status", answer.returncode == 0, answer.stderr, daemon.said()) else ""
+            if back_end == "none":
+                kept.skip("nothing can be captured here")
+            test_power(check, daemon, back_end)
+            about = os.stat(db)
+            check("the database is the service's", (about.st_uid, stat.S_IMODE(about.st_mode)) == (SERVICE, 0o600), about)
+            wait_for_libraries(home)
+            test_children(check, "service", daemon.process.pid)
+            test_scope(check, home)
+            test_live(check, home)
+            daemon.process.terminate()
+            check("ends in peace", daemon.process.wait() == 0, daemon.said())
+        test_private(check, home, back_end)
+        shutil.rmtree(home.path("run"))
     print(f"{len(check.failed)} failed")
     return 1 if check.failed else 0
 

@@ -197,12 +197,10 @@ def case_users(check, build):
     kept.in_own_mounts("users of a service need root")
     with kept.Kept(build) as home:
         service_users.add_people(home)
-        os.mkdir(home.path("state"), 0o700)
-        os.chown(home.path("state"), service_users.SERVICE, service_users.SERVICE)
         with kept.lists_given_back():
             if subprocess.run([*service_users.become("first"), home.programs.path("ingero"), "version"], check=False, capture_output=True).returncode:
                 kept.skip(f"{build} cannot be run by other users")
-            with kept.Service(home, "--foreground", "--config", "none", "--capture", "everyone", "--db", home.path("state/ingero.db")):
+            with service_users.service(home, "everyone"):
                 events = {}
                 for name in ("first", "second"):
                     traced, events[name] = record(home, name)

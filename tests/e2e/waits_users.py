@@ -180,8 +180,6 @@ def main(build, proc):
         subprocess.run(["mount", "-t", "proc", "-o", "hidepid=invisible", "proc", "/proc"], check=True)
     with kept.Kept(build) as home:
         service_users.add_people(home)
-        os.mkdir(home.path("state"), 0o700)
-        os.chown(home.path("state"), service_users.SERVICE, service_users.SERVICE)
         with kept.lists_given_back():
             if subprocess.run([*service_users.become(WAITS), home.programs.path("ingero"), "version"], check=False, capture_output=True).returncode:
                 kept.skip(f"{build} cannot be run by other users")
@@ -194,7 +192,7 @@ def main(build, proc):
                 pathlib.Path(place, "lock").write_bytes(bytes(4096))
                 for name in ("pipe", "lock"):
                     os.chmod(os.path.join(place, name), 0o666)
-                with kept.Service(home, "--foreground", "--config", "none", "--capture", "everyone", "--db", home.path(f"state/{through}.db")) as service:
+                with service_users.service(home, "everyone", database=through) as service:
                     # a busy machine takes its time to load what intercepts
                     answer = ingero.wait_for(lambda: (lambda done: done if done.returncode == 0 else None)(
                         service_users.ask(home, WAITS, "status", "--json")), "an answer of the service")
