@@ -120,10 +120,8 @@ static int flame_run(const void *fields, const struct options_rest *rest)
 
 static const char *const flame_paragraphs[] = {
 	"Traces system calls on files as 'ingero io' does, with the same filters, and at the end writes them as a "
-	"flame "
-	"graph: a box is a directory, a file, a call or a process, as wide as the calls in it are many or took long. "
-	"Its "
-	"figures are exact.",
+	"flame graph: a box is a directory, a file, a call or a process, as wide as the calls in it are many or took "
+	"long. Its figures are exact. The exit status of a program after -- is passed on.",
 	"Flame graphs of recorded GPU calls: 'ingero stacks --format svg'.",
 	NULL,
 };

@@ -76,7 +76,7 @@ static int help_run(const void *fields, const struct options_rest *rest)
 }
 
 static const char *const help_paragraphs[] = {
-	"Exit status of every command: 0 done, 1 failed, 2 misused.",
+	"Exit status: 0 done, 1 failed, 2 misused. Where a command has others, its own help names them.",
 	NULL,
 };
 

@@ -129,7 +129,7 @@ static int private_refuse(const struct ingero_connect_wish *wish, const struct c
 	else
 		refuse(why,
 		       "ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', "
-		       "or trace without it: 'sudo ingero %s'; 'ingero demo', 'ingero check' and 'ingero explain' of "
+		       "or do without it: 'sudo ingero %s'; 'ingero demo', 'ingero check' and 'ingero explain' of "
 		       "a recording need neither",
 		       command);
 	return is_asked ? -EPERM : -ENOENT;

@@ -49,6 +49,7 @@ RUN = {
     "build/bin/ingero export --format db -o mine.db": (OK, r"wrote [\d ]+ calls \(.*\) to 'mine.db'", {}),
     "build/bin/ingero compare 10m..5m 5m": ((0, 1, 3, 4), "A is empty|judge|slower|faster|same", {}),  # what was traced then is not known
     "sudo build/bin/ingero io -- PROGRAM": (OK, "system calls on files.*process call .*nothing lost", {"PROGRAM": "cat train.py"}),
+    "sudo build/bin/ingero flame --format svg -o io.svg -- PROGRAM": (OK, "", {"PROGRAM": "cat train.py", "io.svg": "io-program.svg"}),
     "sudo ingero io": ((124,), "system calls on files", {"ingero io": "timeout -s INT 2 ingero io"}),
     "sudo ingero io -- make": (OK, "system calls on files.*process call .*nothing lost", {"make": "cat train.py"}),
     "sudo ingero io --pid 4711 -d 30s": (OK, "system calls on files", {"4711": "PID", "30s": "1s"}),

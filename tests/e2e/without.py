@@ -18,7 +18,7 @@ import kept  # noqa: E402
 
 USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 # What is said, in one line of blanks.
-NO_DAEMON = ("ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', or trace without it: 'sudo ingero {}'; "
+NO_DAEMON = ("ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', or do without it: 'sudo ingero {}'; "
              "'ingero demo', 'ingero check' and 'ingero explain' of a recording need neither")
 NOTHING = "nothing was recorded yet: no file '{home}/.ingero/ingero.db'; 'sudo ingero trace' creates it, 'ingero demo "
 NO_TYPES = ("this kernel does not describe its types (/sys/kernel/btf/vmlinux: No such file or directory); use one built with "
