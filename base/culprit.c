@@ -24,6 +24,21 @@ struct culprit_name culprit_hidden_several(size_t n, bool is_same_user, const ch
 	return name;
 }
 
+struct culprit_group culprit_group_of(culprit_one_func one, const void *data, size_t n, uint32_t group)
+{
+	struct culprit_group sum = { .n = 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		struct culprit_one c = one(data, i);
+
+		if (!c.is_hidden || c.group != group)
+			continue;
+		sum.first = sum.n++ ? sum.first : i;
+		sum.share += c.share;
+	}
+	return sum;
+}
+
 /* The name of an own thread that is that of the process says nothing. */
 static bool has_thread_name(const struct culprit_of *c)
 {

@@ -327,20 +327,25 @@ static void culprit_append(struct culprit_of culprit, uint32_t uid, const Ingero
 	(void)buf_printf(out, " %s", culprit_name(&culprit).text);
 }
 
-/* Number of processes that the reader may not know among the others before index @end: the user's own, or not. */
-static size_t hidden_count(const Ingero__V1__Finding *m, bool is_same_user, size_t end)
+/* The cause of a finding, and the others that are to blame. */
+static struct culprit_one message_culprit(const void *finding, size_t i)
 {
-	const Ingero__V1__Cause *cause = m->cause;
-	size_t n = !cause->pid && (cause->uid == m->uid) == is_same_user;
+	const Ingero__V1__Finding *m = finding;
+	const Ingero__V1__Culprit *other = i ? m->cause->others[i - 1] : NULL;
 
-	for (size_t i = 0; i < end; i++)
-		n += !cause->others[i]->pid && (cause->others[i]->uid == m->uid) == is_same_user;
-	return n;
+	return (struct culprit_one){ .is_hidden = !(other ? other->pid : m->cause->pid),
+				     .group = (other ? other->uid : m->cause->uid) == m->uid };
+}
+
+/* Of the user of the process, or of other users. */
+static struct culprit_group message_hidden(const Ingero__V1__Finding *m, bool is_same_user)
+{
+	return culprit_group_of(message_culprit, m, m->cause->n_others + 1, is_same_user);
 }
 
 static void hidden_append(const Ingero__V1__Finding *m, bool is_same_user, struct buf *out)
 {
-	size_t n = hidden_count(m, is_same_user, m->cause->n_others);
+	size_t n = message_hidden(m, is_same_user).n;
 
 	(void)buf_printf(out, " %s", culprit_hidden_several(n, is_same_user, NULL).text);
 }
@@ -367,7 +372,7 @@ void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)
 		const Ingero__V1__Culprit *other = cause->others[i];
 		bool is_same_user = other->uid == m->uid;
 
-		if (!other->pid && hidden_count(m, is_same_user, i))
+		if (!other->pid && message_hidden(m, is_same_user).first != i + 1)
 			continue; /* told with the first */
 		(void)buf_append_text(out, ",");
 		if (other->pid)

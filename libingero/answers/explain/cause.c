@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/culprit.h"
 #include "libingero/answers/account/chain.h"
 #include "libingero/answers/trace/behind.h"
 #include "libingero/answers/trace/rows.h"
@@ -19,26 +20,20 @@ static void share_append(double share, bool has_shares, struct buf *text)
 		(void)buf_printf(text, "%s ", units_ratio(share, UNITS_TIGHT).text);
 }
 
-/* The processes of a user whom the reader may not know: they have one name, and one share. */
-struct hidden {
-	size_t n;
-	double share;
-	size_t first; /* index of the first: 0 is the cause, others follow */
-};
-
-static struct hidden hidden_of(const Ingero__V1__Cause *cause, uint32_t uid)
+static struct culprit_one explain_culprit(const void *data, size_t i)
 {
-	struct hidden hidden = { .n = 0 };
+	const Ingero__V1__Cause *cause = data;
+	const Ingero__V1__Culprit *other = i ? cause->others[i - 1] : NULL;
 
-	for (size_t i = 0; i < cause->n_others + 1; i++) {
-		const Ingero__V1__Culprit *other = i ? cause->others[i - 1] : NULL;
+	return (struct culprit_one){ .is_hidden = !(other ? other->pid : cause->pid),
+				     .group = other ? other->uid : cause->uid,
+				     .share = other ? other->share : cause->share };
+}
 
-		if ((other ? other->pid : cause->pid) || (other ? other->uid : cause->uid) != uid)
-			continue;
-		hidden.first = hidden.n++ ? hidden.first : i;
-		hidden.share += other ? other->share : cause->share;
-	}
-	return hidden;
+/* The processes of a user whom the reader may not know: they have one name, and one share. */
+static struct culprit_group hidden_of(const Ingero__V1__Cause *cause, uint32_t uid)
+{
+	return culprit_group_of(explain_culprit, cause, cause->n_others + 1, uid);
 }
 
 static double first_share(const Ingero__V1__Cause *cause)
@@ -96,7 +91,7 @@ static void culprits_append(const Ingero__V1__Finding *f, bool has_shares, bool 
 			     " ← ", text);
 	for (size_t i = 0; i < cause->n_others; i++) {
 		const Ingero__V1__Culprit *other = cause->others[i];
-		struct hidden hidden = { .n = 0 };
+		struct culprit_group hidden = { .n = 0 };
 
 		if (!other->pid)
 			hidden = hidden_of(cause, other->uid);

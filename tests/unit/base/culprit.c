@@ -62,8 +62,45 @@ static const struct {
 	{ "one hidden", 1, false, "bob", "another user's process (bob)" },
 };
 
+#define NOBODY 99
+
+/* The processes of a cause: the first, and others. */
+static const struct culprit_one culprits[] = {
+	{ .is_hidden = false, .group = 0, .share = 0.25 },  { .is_hidden = true, .group = 7, .share = 0.125 },
+	{ .is_hidden = true, .group = 0, .share = 0.0625 }, { .is_hidden = true, .group = 7, .share = 0.5 },
+	{ .is_hidden = false, .group = 7, .share = 0.25 },
+};
+
+static struct culprit_one culprit_at(const void *data, size_t i)
+{
+	return ((const struct culprit_one *)data)[i];
+}
+
+static const struct {
+	const char *name;
+	uint32_t group;
+	struct culprit_group want;
+} groups[] = {
+	{ "two of a group, told with the first", 7, { 2, 0.625, 1 } },
+	{ "one that is known is not counted", 0, { 1, 0.0625, 2 } },
+	{ "none of a group", NOBODY, { 0, 0, 0 } },
+};
+
+static void check_groups(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+		struct culprit_group got =
+			culprit_group_of(culprit_at, culprits, ARRAY_SIZE(culprits), groups[i].group);
+
+		CHECK_INT_EQ(groups[i].name, got.n, groups[i].want.n);
+		CHECK_INT_EQ(groups[i].name, got.first, groups[i].want.first);
+		CHECK(groups[i].name, got.share == groups[i].want.share);
+	}
+}
+
 int main(void)
 {
+	check_groups();
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		CHECK_STR_EQ(hidden[i].name,
 			     culprit_hidden_several(hidden[i].n, hidden[i].is_same_user, hidden[i].user).text,
