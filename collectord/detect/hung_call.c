@@ -19,6 +19,8 @@
 #define KNOWN_CALLS 100
 #define UNKNOWN_CONFIDENCE 0.3
 #define DEVICE_CONFIDENCE 0.6
+/* Behind a debugger and its process. */
+#define BACKTRACES " -batch -ex 'thread apply all bt'"
 /* Minimum age for each severity: for a call that should be short, and for a wait for the device. (Guesses.) */
 static const uint64_t short_ages_ns[] = {
 	[FINDING_MEDIUM] = 30 * NSEC_PER_SEC,
@@ -132,6 +134,8 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
+	char behind[192] = BACKTRACES;
+
 	detector_title(f, f->end_ns ? "was in progress for a long time" : "does not return");
 	detector_evidence(f, "age_ns", f->n_calls ? (double)f->call[0].duration_ns : 0, FINDING_UNIT_NS);
 	if (s->longest.kind == RESOURCE_STOPPED) {
@@ -140,18 +144,15 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	}
 	if (f->blame_ns[BLAME_LOCK] > f->blame_ns[BLAME_DEVICE]) {
 		if (f->n_calls && f->call[0].tid && !facts->is_ended)
-			detector_advise(f,
-					"see which thread holds the lock: gdb -p %" PRIu32
-					" -batch -ex 'thread apply all bt'; thread (LWP) %" PRIu32
-					" waits for it, and __data.__owner of its mutex is the thread that holds it",
-					f->process.tgid, f->call[0].tid);
-		else
-			detector_advise_command(f, facts, "see which thread holds the lock", "gdb -p ", f->process.tgid,
-						" -batch -ex 'thread apply all bt'");
+			(void)snprintf(behind, sizeof(behind),
+				       BACKTRACES "; thread (LWP) %" PRIu32
+						  " waits for it, and __data.__owner of its mutex is the thread that "
+						  "holds it",
+				       f->call[0].tid);
+		wait_advise_debugger(f, facts, "see which thread holds the lock", f->process.tgid, behind);
 		return;
 	}
-	detector_advise_command(f, facts, "see where its threads are", "gdb -p ", f->process.tgid,
-				" -batch -ex 'thread apply all bt'");
+	wait_advise_debugger(f, facts, "see where its threads are", f->process.tgid, BACKTRACES);
 	detector_advise(f, "check whether the device works: nvidia-smi -q -d UTILIZATION,ECC; dmesg | grep Xid");
 }
 

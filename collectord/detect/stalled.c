@@ -128,7 +128,7 @@ static void tell_pipe(const struct account_wait *wait, const struct detector_fac
 
 static void tell_waited(const struct account_wait *wait, const struct detector_facts *facts, struct finding *f)
 {
-	char name[ACCOUNT_WAIT_NAME_BYTES], path[DETECTOR_PATH_BYTES];
+	char name[ACCOUNT_WAIT_NAME_BYTES], path[DETECTOR_PATH_BYTES], what[96];
 
 	account_wait_name(wait, name);
 	switch (wait->kind) {
@@ -158,11 +158,12 @@ static void tell_waited(const struct account_wait *wait, const struct detector_f
 		wait_advise_stopped(f, facts, wait);
 		break;
 	case RESOURCE_CHILD:
-		if (wait->resource && !facts->is_ended)
-			detector_advise(f,
-					"it waits for the end of process %s; see what that process does: sudo gdb -p "
-					"%s -batch -ex bt",
-					name, name);
+		if (wait->resource && !facts->is_ended) {
+			(void)snprintf(what, sizeof(what),
+				       "it waits for the end of process %" PRIu32 "; see what that process does",
+				       (uint32_t)wait->resource);
+			wait_advise_debugger(f, facts, what, (uint32_t)wait->resource, " -batch -ex bt");
+		}
 		break;
 	default:
 		break;
@@ -274,8 +275,8 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	detector_title_process(f, f->end_ns ? "made no calls for a long time" : "has stopped making calls");
 	detector_evidence(f, "quiet_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	tell_waited(&s->longest, facts, f);
-	detector_advise_command(f, facts, "see where its threads are", "sudo gdb -p ", f->process.tgid,
-				" -batch -ex 'thread apply all bt'");
+	wait_advise_debugger(f, facts, "see where its threads are", f->process.tgid,
+			     " -batch -ex 'thread apply all bt'");
 }
 
 const struct detector detector_stalled = {

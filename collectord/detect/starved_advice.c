@@ -125,7 +125,7 @@ static void holder_words(const struct detector_facts *facts, uint32_t tid, const
 	if (!tid)
 		(void)snprintf(ret, n, "see which thread holds the %s", lock);
 	else if (facts->is_ended)
-		(void)snprintf(ret, n, "see what the thread that holds the %s does (it was thread %" PRIu32 ")", lock,
+		(void)snprintf(ret, n, "see what the thread that holds the %s does, as thread %" PRIu32 " did", lock,
 			       tid);
 	else
 		(void)snprintf(ret, n, "see what thread %" PRIu32 " does while it holds the %s", tid, lock);
@@ -146,7 +146,7 @@ static void advise_lock(const struct detector_facts *facts, struct finding *f)
 					       : "it does while it holds the lock");
 	else
 		holder_words(facts, tid, "lock", what, sizeof(what));
-	detector_advise_command(f, facts, what, "sudo gdb -p ", pid, " -batch -ex 'thread apply all bt'");
+	wait_advise_debugger(f, facts, what, pid, " -batch -ex 'thread apply all bt'");
 }
 
 void starved_advise(const struct detector_sums *s, const struct detector_facts *facts, enum cause_number cause,

@@ -6,6 +6,8 @@
 
 #include "detect/detector.h"
 
+#define WHAT_BYTES 256
+
 /* A process as a command has it that also names it elsewhere: detector_advise_command() writes its number only once. */
 struct pid_word {
 	char text[16];
@@ -54,6 +56,19 @@ void wait_advise_stopped(struct finding *f, const struct detector_facts *facts, 
 	}
 }
 
+void wait_advise_debugger(struct finding *f, const struct detector_facts *facts, const char *what, uint32_t pid,
+			  const char *behind)
+{
+	char said[WHAT_BYTES];
+
+	if (pid == f->cause.pid && pid != f->process.tgid && f->cause.uid != f->process.uid) {
+		detector_advise_command(f, facts, what, "top -H -p ", pid, "");
+		return;
+	}
+	(void)snprintf(said, sizeof(said), "%s (this stops the process meanwhile)", what);
+	detector_advise_command(f, facts, said, "sudo gdb -p ", pid, behind);
+}
+
 void wait_advise_socket(struct finding *f, const struct detector_facts *facts)
 {
 	detector_advise_command(f, facts, "see what the socket is", "sudo ss -tnp | grep pid=", f->process.tgid, ",");
@@ -69,8 +84,8 @@ void wait_advise_reader(struct finding *f, const struct detector_facts *facts, c
 		(void)snprintf(behind, sizeof(behind),
 			       " -batch -ex bt, or if it is in Python: sudo py-spy dump --pid %s",
 			       pid_word(facts, reader).text);
-		detector_advise_command(f, facts, facts->is_ended ? "see why its reader is so slow" : what,
-					"sudo gdb -p ", reader, behind);
+		wait_advise_debugger(f, facts, facts->is_ended ? "see why its reader is so slow" : what, reader,
+				     behind);
 	} else if (wait->kind == RESOURCE_FULL_PEER) {
 		wait_advise_socket(f, facts);
 	}

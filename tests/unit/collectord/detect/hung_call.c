@@ -84,7 +84,8 @@ int main(void)
 			if (cases[i].waits == BLAME_LOCK)
 				CHECK_STR_EQ(
 					cases[i].name, f->advice[0],
-					"see which thread holds the lock: gdb -p 4711 -batch -ex 'thread apply "
+					"see which thread holds the lock (this stops the process meanwhile): sudo gdb "
+					"-p 4711 -batch -ex 'thread apply "
 					"all bt'; thread (LWP) 5000 waits for it, and __data.__owner of its mutex is "
 					"the thread that holds it");
 		}

@@ -30,7 +30,8 @@ static const struct {
 	{ "a pipe", PLAY_PID, BLAME_OTHER, RESOURCE_PIPE, 0, 20, 0, "loader", FINDING_LOW,
 	  "it waits for the pipe '/data/my set': see who has it open: sudo fuser -v '/data/my set'" },
 	{ "a child", PLAY_PID, BLAME_OTHER, RESOURCE_CHILD, 0, 20, 0, "tool", FINDING_LOW,
-	  "it waits for the end of process 4026; see what that process does: sudo gdb -p 4026 -batch -ex bt" },
+	  "it waits for the end of process 4026; see what that process does (this stops the process meanwhile): sudo "
+	  "gdb -p 4026 -batch -ex bt" },
 	{ "the lock of a file", PLAY_PID, BLAME_LOCK, RESOURCE_FILE_LOCK, 0, 20, 0, "lock", FINDING_LOW,
 	  "it waits for the lock of the file '/data/my set'; see which process holds it: sudo lslocks" },
 	{ "a reader", PLAY_PID, BLAME_OTHER, RESOURCE_FULL_PIPE, 0, 20, 0, "reader", FINDING_LOW,
@@ -148,7 +149,8 @@ static void check_pipe(void)
 	play_process(p)->gone_ns = p->now_ns + S / 2;
 	wait_for(p, &wait);
 	CHECK_STR_EQ("ended", f ? f->advice[0] : "",
-		     "see where its threads are, while it runs: sudo gdb -p PID -batch -ex 'thread apply all bt'");
+		     "see where its threads are (this stops the process meanwhile), while it runs: sudo gdb -p PID "
+		     "-batch -ex 'thread apply all bt'");
 	CHECK_INT_EQ("ended", f ? f->n_advice : 0, 1);
 	(void)close(ends[0]);
 	(void)close(ends[1]);

@@ -153,7 +153,8 @@ static void check_cases(void)
 			CHECK(name, f->op == NULL && f->n_advice > 0);
 			if (cases[i].kind == RESOURCE_FUTEX && strcmp(f->cause.kind, "lock") == 0)
 				CHECK_STR_EQ(name, f->advice[0],
-					     "see what thread 4999 does while it holds the lock: sudo gdb -p 4711 "
+					     "see what thread 4999 does while it holds the lock (this stops the "
+					     "process meanwhile): sudo gdb -p 4711 "
 					     "-batch -ex 'thread apply all bt'");
 		}
 		play_free(p);
@@ -288,10 +289,9 @@ static void half_waited(struct play *p, const struct account_wait *like, bool en
  */
 static void check_ended(void)
 {
-#define FULL(resource, waker)                                                                                          \
+#define FULL(resource, waker, uid)                                                                                     \
 	{                                                                                                              \
-		.class = BLAME_NETWORK, .kind = resource, .waker_tgid = waker, .waker_tid = waker,                     \
-		.waker_uid = PLAY_UID                                                                                  \
+		.class = BLAME_NETWORK, .kind = resource, .waker_tgid = waker, .waker_tid = waker, .waker_uid = uid    \
 	}
 #define STOP(stop)                                                                                                     \
 	{                                                                                                              \
@@ -310,15 +310,20 @@ static void check_ended(void)
 		  "cgroup.freeze; of version 1: echo THAWED > freezer.state; docker unpause; systemctl thaw",
 		  "if it is frozen again, thaw its control group, which cat /proc/PID/cgroup names: echo 0 > "
 		  "cgroup.freeze; of version 1: echo THAWED > freezer.state; docker unpause; systemctl thaw" },
-		{ FULL(RESOURCE_FULL_PEER, 0), "see what the socket is: sudo ss -tnp | grep pid=4711,",
+		{ FULL(RESOURCE_FULL_PEER, 0, PLAY_UID), "see what the socket is: sudo ss -tnp | grep pid=4711,",
 		  "see what the socket is, while it runs: sudo ss -tnp | grep pid=PID," },
-		{ FULL(RESOURCE_PEER, WORKER), "see what the socket is: sudo ss -tnp | grep pid=4711,",
+		{ FULL(RESOURCE_PEER, WORKER, PLAY_UID), "see what the socket is: sudo ss -tnp | grep pid=4711,",
 		  "see what the socket is, while it runs: sudo ss -tnp | grep pid=PID," },
-		{ FULL(RESOURCE_FULL_PIPE, 5120),
-		  "see why 5120 reads so slowly: sudo gdb -p 5120 -batch -ex bt, or if it is in Python: sudo py-spy "
-		  "dump --pid 5120",
-		  "see why its reader is so slow, while it runs: sudo gdb -p PID -batch -ex bt, or if it is in "
-		  "Python: sudo py-spy dump --pid PID" },
+		{ FULL(RESOURCE_FULL_PIPE, 5120, PLAY_UID),
+		  "see why 5120 reads so slowly (this stops the process meanwhile): sudo gdb -p 5120 -batch -ex bt, or "
+		  "if it is in Python: sudo py-spy dump --pid 5120",
+		  "see why its reader is so slow (this stops the process meanwhile), while it runs: sudo gdb -p PID "
+		  "-batch -ex bt, or if it is in Python: sudo py-spy dump --pid PID" },
+		/* A debugger would stop what another user runs. */
+		{ FULL(RESOURCE_FULL_PIPE, 5120, PLAY_UID + 1), "see why 5120 reads so slowly: top -H -p 5120",
+		  "see why its reader is so slow, while it runs: top -H -p PID" },
+		{ FULL(RESOURCE_FULL_PIPE, 5120, 0), "see why 5120 reads so slowly: top -H -p 5120",
+		  "see why its reader is so slow, while it runs: top -H -p PID" },
 	};
 #undef FULL
 #undef STOP

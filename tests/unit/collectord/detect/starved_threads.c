@@ -18,17 +18,17 @@ static void check_threads(void)
 		  { 500 },
 		  4999,
 		  "see what thread 4999 does while it holds the GIL",
-		  "see what the thread that holds the GIL does (it was thread 4999)" },
+		  "see what the thread that holds the GIL does, as thread 4999 did" },
 		{ "mostly one",
 		  { 100, 400 },
 		  5000,
 		  "see what thread 5000 does while it holds the GIL",
-		  "see what the thread that holds the GIL does (it was thread 5000)" },
+		  "see what the thread that holds the GIL does, as thread 5000 did" },
 		{ "the first, by half",
 		  { 250, 150, 100 },
 		  4999,
 		  "see what thread 4999 does while it holds the GIL",
-		  "see what the thread that holds the GIL does (it was thread 4999)" },
+		  "see what the thread that holds the GIL does, as thread 4999 did" },
 		{ "none of three",
 		  { 200, 150, 150 },
 		  0,
@@ -254,14 +254,19 @@ static void check_lock_holders(void)
 	};
 	static const char *const paced[] = {
 		"unless thread 4712 sleeps on purpose and then fills a queue (one of Python looks like a lock): see "
-		"what it does while it holds the lock: sudo gdb -p 4711 -batch -ex 'thread apply all bt'",
+		"what it does while it holds the lock (this stops the process meanwhile): sudo gdb -p 4711 -batch -ex "
+		"'thread "
+		"apply all bt'",
 		"unless thread 4712 slept on purpose and then filled a queue (one of Python looks like a lock): see "
-		"what the thread that holds the lock does, while it runs: sudo gdb -p PID -batch -ex 'thread apply all "
-		"bt'",
+		"what the thread that holds the lock does (this stops the process meanwhile), while it runs: sudo gdb "
+		"-p PID "
+		"-batch -ex 'thread apply all bt'",
 	};
 	static const char *const plain[] = {
-		"see what thread 4712 does while it holds the lock: sudo gdb -p 4711 -batch -ex 'thread apply all bt'",
-		"see what the thread that holds the lock does (it was thread 4712), while it runs: sudo gdb -p PID "
+		"see what thread 4712 does while it holds the lock (this stops the process meanwhile): sudo gdb -p "
+		"4711 -batch -ex 'thread apply all bt'",
+		"see what the thread that holds the lock does, as thread 4712 did (this stops the process meanwhile), "
+		"while it runs: sudo gdb -p PID "
 		"-batch -ex 'thread apply all bt'",
 	};
 
