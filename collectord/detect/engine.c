@@ -388,11 +388,17 @@ static void tracks_expire(struct process_memory *p, uint64_t now_ns)
 	}
 }
 
-static void process_end(struct engine *e, struct process_memory *p, uint64_t end_ns)
+/* @has_ended: the process, and not what is known of it alone */
+static void process_end(struct engine *e, struct process_memory *p, uint64_t end_ns, bool has_ended)
 {
-	for (size_t i = 0; i < p->tracks.n; i++)
-		if (p->tracks.items[i]->state == TRACK_OPEN)
-			track_end(e, p->tracks.items[i], MIN(p->tracks.items[i]->last_ns, end_ns));
+	for (size_t i = 0; i < p->tracks.n; i++) {
+		struct track *t = p->tracks.items[i];
+
+		if (t->state == TRACK_OPEN && has_ended)
+			track_judge_run(t, end_ns - MIN(end_ns, p->first_call_ns));
+		if (t->state == TRACK_OPEN)
+			track_end(e, t, MIN(t->last_ns, end_ns));
+	}
 }
 
 static void engine_process_look(struct process_memory *p, void *data)
@@ -429,7 +435,7 @@ static void engine_process_look(struct process_memory *p, void *data)
 	tracks_expire(p, tick->to_ns);
 
 	if (p->in_tick && p->in_tick->gone_ns) {
-		process_end(e, p, p->in_tick->gone_ns);
+		process_end(e, p, p->in_tick->gone_ns, /* has_ended= */ true);
 		memory_forget(e->memory, p);
 		return;
 	}
@@ -534,7 +540,7 @@ int engine_tick(struct engine *e, const struct tick *tick)
 	while (memory_count(e->memory) > PROCESSES_MAX) {
 		struct process_memory *quietest = memory_quietest(e->memory);
 
-		process_end(e, quietest, tick->to_ns);
+		process_end(e, quietest, tick->to_ns, /* has_ended= */ false);
 		memory_forget(e->memory, quietest);
 		e->counts.forgotten_processes++;
 	}
@@ -550,7 +556,7 @@ static void process_finish(struct process_memory *p, void *data)
 {
 	const struct ending *ending = data;
 
-	process_end(ending->engine, p, ending->now_ns);
+	process_end(ending->engine, p, ending->now_ns, /* has_ended= */ false);
 }
 
 void engine_finish(struct engine *e, uint64_t now_ns)

@@ -341,6 +341,7 @@ static int sums_add(struct track *t, const struct track_tick *tick, uint64_t ear
 	struct detector_sums *s = &t->sums;
 
 	s->present_ns += c->end_ns ? c->end_ns - t->from_ns : lived_ns(tick) + earlier_ns;
+	t->bounded_ns += c->most == FINDING_LOW ? lived_ns(tick) + earlier_ns : 0;
 	s->time_ns += time_of(t, tick) + earlier_ns;
 	s->calls_ns += view->calls_ns;
 	s->calls += view->calls;
@@ -447,6 +448,7 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	if (again->sums.chain.ns > t->sums.chain.ns)
 		t->sums.chain = again->sums.chain;
 	t->steady_ns = again->steady_ns;
+	t->bounded_ns += again->bounded_ns;
 	t->sums.is_accounted |= again->sums.is_accounted;
 	t->sums.least_ns += again->sums.least_ns;
 	t->sums.between_ns += again->sums.between_ns;

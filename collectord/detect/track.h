@@ -52,6 +52,7 @@ struct track {
 	const struct op *key;	/* of a detector with .is_per_op */
 	const struct cause *of; /* of a detector with .is_of_cause */
 	double steady_ns;	/* time in which it was present, less a quarter of pauses */
+	uint64_t bounded_ns;	/* time in which it was present and no more than LOW */
 	enum track_state state;
 	double bucket_ns;
 	uint64_t from_ns;      /* where it began */
@@ -131,5 +132,10 @@ bool track_is_same(const struct track *track, const struct track *earlier);
 void track_open(struct track *track, const struct track_tick *tick, uint64_t number);
 /** track_reopen() - an earlier finding comes back: takes over what `again` gathered. Return: 0 or -ENOMEM */
 int track_reopen(struct track *track, const struct track *again, const struct track_tick *tick);
+/**
+ * track_judge_run() - the process has ended: a finding of most of a short run is not LOW for want of time
+ * @run_ns: time since its first call
+ */
+void track_judge_run(struct track *track, uint64_t run_ns);
 /** track_close() - the finding's last word */
 void track_close(struct track *track, uint64_t end_ns, const struct detector_facts *facts);

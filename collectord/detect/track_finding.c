@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/examine.h"
 #include "events/stack.h"
 
 /*
@@ -24,6 +25,14 @@
 #define THREAD_RATIO 0.5
 /* Number of calls for full confidence; with fewer it is lower. (Guess.) */
 #define FEW_CALLS 10
+/*
+ * A run that has ended: minimum of its examined time, and of that time the minimum share with the finding; minimum loss
+ * that work of the device cannot hide, and its share. (Guesses: the first batches of an epoch take less.)
+ */
+#define RUN_LEAST_NS (2 * NSEC_PER_SEC)
+#define RUN_PRESENT_RATIO 0.75
+#define RUN_LOST_NS NSEC_PER_SEC
+#define RUN_LOST_RATIO 0.25
 /* A call is slow from this many usual durations on, as in figures.c for kept calls. */
 #define SLOW_MEDIANS 2
 
@@ -174,6 +183,12 @@ static int band_of(const struct track *t, double recent_ns, uint64_t lost_ns)
 	return severity;
 }
 
+/* Whether the process waits for its own threads. */
+static bool is_own(const struct track *t)
+{
+	return t->sums.is_accounted && track_culprit_pid(t) && track_culprit_pid(t) == t->finding.process.tgid;
+}
+
 /*
  * Severity by the greatest loss, at most one above the severity of the least loss: a delay that work of the device may
  * hide completely is LOW. A process that waits for its own threads does its own work meanwhile.
@@ -185,11 +200,25 @@ static enum finding_severity severity_now(const struct track *t)
 
 	if (t->recent_least_ns <= SMALL_RATIO * t->recent_time_ns)
 		least = 0;
-	if (t->sums.is_accounted && track_culprit_pid(t) && track_culprit_pid(t) == t->finding.process.tgid)
+	if (is_own(t))
 		return FINDING_LOW;
 	if (t->detector->steady_ns && t->steady_ns < (double)t->detector->steady_ns)
 		return FINDING_LOW;
 	return (enum finding_severity)MIN(severity, least + 1);
+}
+
+void track_judge_run(struct track *t, uint64_t run_ns)
+{
+	uint64_t examined_ns = run_ns - MIN(run_ns, EXAMINE_FROM_S * NSEC_PER_SEC);
+	double ratio = MAX(t->detector->bands[FINDING_MEDIUM].ratio, RUN_LOST_RATIO);
+	uint64_t present_ns = t->sums.present_ns, least_ns = t->sums.least_ns;
+
+	if (!t->detector->steady_ns || is_own(t) || examined_ns < RUN_LEAST_NS || least_ns < RUN_LOST_NS)
+		return;
+	if ((double)present_ns < RUN_PRESENT_RATIO * (double)examined_ns ||
+	    (double)least_ns < ratio * (double)examined_ns || t->bounded_ns > present_ns / 2)
+		return;
+	t->finding.severity = MAX(t->finding.severity, FINDING_MEDIUM);
 }
 
 static void example_add(struct finding *f, const struct finding_call *call)

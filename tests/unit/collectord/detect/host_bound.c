@@ -333,8 +333,53 @@ static void check_thinned(void)
 	play_free(p);
 }
 
+/* A run that has ended is judged as a whole, so that a short one is not LOW for its shortness. */
+static void check_runs(void)
+{
+	static const struct {
+		const char *name;
+		int seconds, from;		     /* it computes from then on */
+		uint64_t computes, device, runnable; /* ms of a second */
+		bool ends;
+		enum finding_severity severity;
+	} rows[] = {
+		{ "a short run", 8, 0, 700, 100, 0, true, FINDING_MEDIUM },
+		{ "half of a short run", 8, 0, 550, 0, 0, true, FINDING_MEDIUM },
+		{ "it goes on", 8, 0, 700, 100, 0, false, FINDING_LOW },
+		{ "less than half of it", 8, 0, 450, 0, 0, true, FINDING_LOW },
+		{ "some of it may be hidden", 8, 0, 550, 150, 0, true, FINDING_LOW },
+		{ "beside another delay", 8, 0, 700, 0, 250, true, FINDING_LOW },
+		{ "too short to tell", 6, 0, 900, 0, 0, true, FINDING_LOW },
+		{ "the end of a long run", 30, 26, 900, 0, 0, true, FINDING_LOW },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		const struct finding *f;
+
+		for (int second = 0; second < rows[i].seconds; second++) {
+			struct account *a = play_account(p, PLAY_PID, true);
+
+			play_calls(p, "cudaLaunchKernel", 1000, 5 * US, BLAME_ON_CPU);
+			play_in(a, "cudaStreamSynchronize", BLAME_DEVICE, rows[i].device * MS);
+			play_between(a, BLAME_ON_CPU, second < rows[i].from ? 0 : rows[i].computes * MS);
+			play_between(a, BLAME_RUNNABLE, rows[i].runnable * MS);
+			play_between(a, BLAME_SLEEP, S - a->wall_ns);
+			if (rows[i].ends && second == rows[i].seconds - 1)
+				play_process(p)->gone_ns = p->now_ns + S;
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		engine_finish(p->engine, p->now_ns);
+		f = play_find(p, "host_bound");
+		CHECK_INT_EQ(rows[i].name, f ? f->severity : 0, rows[i].severity);
+		CHECK(rows[i].name, f && f->end_ns);
+		play_free(p);
+	}
+}
+
 int main(void)
 {
+	check_runs();
 	check_thinned();
 	check_kernel();
 	check_device_calls();

@@ -342,6 +342,25 @@ static void check_ended(void)
 	}
 }
 
+/* A run that ends before a wait was there for long is judged as a whole; while it goes on nobody knows its length. */
+static void check_run(void)
+{
+	static const struct account_wait wait = { .class = BLAME_BLOCK_IO, .kind = RESOURCE_INODE };
+
+	for (int ends = 0; ends < 2; ends++) {
+		struct play *p = play_new(1);
+		const struct finding *f;
+
+		p->first_call_ns -= 600 * MS;
+		for (int second = 0; second < 7; second++)
+			half_waited(p, &wait, ends && second == 6);
+		engine_finish(p->engine, p->now_ns);
+		f = play_find(p, "starved");
+		CHECK_INT_EQ("half of a run of 7 s", f ? f->severity : 0, ends ? FINDING_MEDIUM : FINDING_LOW);
+		play_free(p);
+	}
+}
+
 /* A wait of 3 s counts when it is over, as long as it was; what ticks told of it while it went on is no loss besides.
  */
 static void check_open(void)
@@ -658,6 +677,7 @@ int main(void)
 	check_names();
 	check_paths();
 	check_ended();
+	check_run();
 	check_open();
 	check_short_open();
 	check_several();
