@@ -50,6 +50,7 @@ static __always_inline __u32 cell_install(struct slot_row *row, __u32 idx, __u32
 		return 0;
 	cell->slot = slot;
 	cell->op = op;
+	cell->slow_ns = RECORD_LONG_NS;
 	if (op)
 		there = row_put(row, op, idx);
 	else if (__sync_val_compare_and_swap(&row->overflow, 0, idx))
@@ -57,6 +58,7 @@ static __always_inline __u32 cell_install(struct slot_row *row, __u32 idx, __u32
 	if (there != idx) {
 		cell->slot = 0;
 		cell->op = 0;
+		cell->slow_ns = 0;
 		return there;
 	}
 	for (i = 0; i < CAS_TRIES; i++) {

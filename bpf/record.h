@@ -3,8 +3,7 @@
  * Types shared by the kernel half and the daemon, with the same layout in both: records on the rings, cells of figures,
  * slots of processes, reasons of loss.
  *
- * Fixed-width members, largest first, padding explicit and zero. All times are
- * CLOCK_MONOTONIC nanoseconds unless the name says otherwise.
+ * Fixed-width members, largest first, padding explicit and zero. Times are CLOCK_MONOTONIC nanoseconds unless named.
  */
 #pragma once
 
@@ -237,12 +236,13 @@ _Static_assert(sizeof(struct life_record) == 112, "life_record is ABI between bo
 #define HISTOGRAM_OCTAVES 30	 /* to 68 s; longer times count in the last bucket */
 #define HISTOGRAM_BUCKETS (HISTOGRAM_OCTAVES << HISTOGRAM_SUB_BITS)
 
+#define RECORD_LONG_NS 1000000000ull /* a call is slow above this until its operation has many calls (guess) */
 struct figure_cell {
 	__u64 total_ns; /* sum of corrected durations */
 	__u64 raw_ns;	/* as measured */
 	__u64 max_ns;	/* corrected */
 	__u64 bytes;	/* of successful calls, and of all untimed calls */
-	__u64 slow_ns;	/* written by the daemon: longer calls are recorded as slow; 0: no call is slow */
+	__u64 slow_ns;	/* longer calls are recorded as slow. Written by the daemon; at first RECORD_LONG_NS */
 	__u64 blame_ns[BLAME_COUNT - 1]; /* without BLAME_ON_CPU: index class - 1 */
 	__u32 errors;
 	__u32 abandoned;		  /* entered, never returned: exit, kill, longjmp, cancel, exec */

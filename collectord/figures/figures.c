@@ -146,7 +146,7 @@ static uint64_t slow_threshold_ns(const struct op_figures *op)
 	uint64_t slow_ns, median_ns;
 
 	if (op->durations.sum < SLOW_CALLS_MIN)
-		return 0;
+		return RECORD_LONG_NS;
 
 	slow_ns = histogram_quantile(&op->durations, SLOW_RATIO, UINT64_MAX);
 	median_ns = histogram_quantile(&op->durations, 0.5, UINT64_MAX);

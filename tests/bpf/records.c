@@ -229,6 +229,29 @@ static void check_failures(struct rig *rig, struct ring_buffer *ring, struct dra
 	probe_set_thin_shares(rig->set, keep, false);
 }
 
+/* On its own clock. */
+static int func_spin_long(void *data)
+{
+	uint64_t until = rig_now_ns() + RECORD_LONG_NS + 50000;
+
+	(void)data;
+	while (rig_now_ns() < until)
+		;
+	return 0;
+}
+
+/* The first calls of an operation, of which it is not known which are slow. */
+static void check_long(struct rig *rig, struct ring_buffer *ring, struct drained *d)
+{
+	rig_target(rig, 0, (struct process_wish){ .flags = WISH_RECORDS });
+	(void)subject_driver(func_spin, NULL);
+	(void)subject_driver(func_spin_long, NULL);
+	drain(ring, d);
+	CHECK_INT_EQ("a long call without a limit", d->n, 1);
+	CHECK_INT_EQ("a long call without a limit", d->n_by_reason[0], 1);
+	CHECK_INT_IN("a long call without a limit", d->last.duration_ns, RECORD_LONG_NS, 10 * RECORD_LONG_NS);
+}
+
 /* Nobody drains a ring that holds 23 of them: the rest is lost, counted, and in the figures all the same. */
 static void check_loss(enum probe_back_end back_end)
 {
@@ -264,7 +287,7 @@ int main(int argc, char **argv)
 	rig_target(&rig, 0, RIG_NO_CALL);
 	ring = ring_buffer__new(probe_set_calls_fd(rig.set), on_record, &d, NULL);
 	CHECK("ring", ring != NULL);
-	(void)subject_driver(NULL, NULL); /* its cell is there from now on */
+	check_long(&rig, ring, &d); /* its cell is there from now on */
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		slow_set(&rig, cases[i].slow_ns);
 		rig_target(&rig, 0, cases[i].wish);
