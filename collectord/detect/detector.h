@@ -19,6 +19,7 @@
 #include "detect/driving.h"
 #include "detect/failed.h"
 #include "detect/finding.h"
+#include "detect/longest.h"
 #include "figures/tick.h"
 
 /* Ticks with quiet calls whose medians make up what is usual. */
@@ -40,7 +41,9 @@ struct early_tick {
 struct op_memory {
 	const struct op *op;
 	uint64_t calls;
-	uint64_t max_ns; /* longest call that returned and was no hung one */
+	uint64_t max_ns;     /* longest call that returned and was no hung one */
+	uint64_t longest_ns; /* longest call that returned */
+	uint64_t before_ns;  /* the longest one before that */
 	uint64_t usual_ns[USUAL_TICKS];
 	uint32_t n_usual;		      /* ever; index modulo USUAL_TICKS */
 	double quiet_own_ns;		      /* own time per second of quiet ticks, recent ones weigh more */
@@ -100,8 +103,9 @@ struct detector_view {
 	const struct in_flight_record *const *in_flight; /* of this process, outermost calls alone */
 	size_t n_in_flight;
 	const struct failed_calls *failed;
-	const struct system_sample *system; /* NULL: not known */
-	const struct life_record *oom;	    /* it was killed for want of memory; NULL: it was not */
+	const struct longest_calls *longest; /* that returned in this tick */
+	const struct system_sample *system;  /* NULL: not known */
+	const struct life_record *oom;	     /* it was killed for want of memory; NULL: it was not */
 	uint16_t measured;
 	bool is_thinned;	/* calls were left out in this tick, to keep the budget */
 	bool is_always_thinned; /* calls of tier 'always' of this process, too */
@@ -254,6 +258,7 @@ struct detector {
 	uint32_t extras_largest; /* 1 << index: of that extra the largest value is kept, not the sum */
 	bool is_once;		 /* once for each process */
 	bool is_disturbing;	 /* while it goes on nothing is learned about what is usual */
+	bool yields; /* it says nothing of an operation that another finding is about, but for findings of a class */
 	bool has_culprits;	 /* who ran meanwhile is its cause */
 	bool has_lasting_advice; /* its advice rests on facts of a running process: it stays after the end of that */
 	bool is_of_thread;	 /* with accounts it is the worst driving thread that loses, in calls and between them;

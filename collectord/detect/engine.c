@@ -111,6 +111,7 @@ void engine_call(struct engine *e, const struct event *event)
 
 	p->has_kept = true;
 	failed_calls_note(&p->failed, event);
+	longest_calls_note(&p->longest, event);
 	for (int i = 0; i < DETECTOR_COUNT; i++) {
 		const struct detector *d = detector_get((enum detector_number)i);
 		uint64_t ns = d->is_once && (p->done & (1u << i)) ? 0 : detector_call_ns(d, event);
@@ -321,6 +322,8 @@ static int detector_look(struct engine *e, struct process_memory *p, enum detect
 	if ((tick->view->measured & d->needs) == d->needs && !(d->needs_all_calls && tick->view->is_thinned) &&
 	    !(d->needs_tier_always && tick->view->is_always_thinned))
 		n = detector_check(d, tick->view, conditions, ARRAY_SIZE(conditions));
+	if (d->yields)
+		n = view_yield(p, d, conditions, n);
 	tick->quality = quality * view_sharpness(tick->view, d);
 
 	/* First the tracks whose condition no longer holds: new ones may need their room. */
@@ -446,6 +449,7 @@ static void engine_process_look(struct process_memory *p, void *data)
 	}
 	p->has_oom = false;
 	failed_calls_pass(&p->failed);
+	p->longest.n = 0;
 	p->in_tick = NULL;
 	p->in_flight.n = 0;
 }

@@ -6,14 +6,6 @@
 #include "events/event.h"
 #include "events/op.h"
 
-static uint64_t bytes_asked(const struct event *event)
-{
-	for (size_t i = 0; i < op_n_args(event->op); i++)
-		if (event->op->meaning[i] == OP_MEANING_BYTES)
-			return event->call->args[i];
-	return 0;
-}
-
 /* The first call of a tick in which it failed. */
 static void failed_call_begin(struct failed_call *f, const struct call_record *call, uint64_t bytes)
 {
@@ -28,7 +20,7 @@ void failed_calls_note(struct failed_calls *failed, const struct event *event)
 {
 	const struct call_record *call = event->call;
 	bool is_failed = (call->reason & RECORD_REASON_ERROR) != 0;
-	uint64_t bytes = bytes_asked(event);
+	uint64_t bytes = event_bytes_asked(event);
 	struct failed_call *f = NULL;
 
 	for (size_t i = 0; i < failed->n; i++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The names of all detectors: the only registration. Order carries no meaning.
+ * The names of all detectors: the only registration. Order carries one meaning: a row with .yields knows the findings
+ * of the rows before it.
  *
  * DETECTOR(name): detector_NAME in detect/NAME.c, with its page docs/detectors/NAME.md and its test.
  *
@@ -21,5 +22,6 @@ DETECTOR(host_bound)
 DETECTOR(hung_call)
 DETECTOR(memcpy_share)
 DETECTOR(oom_kill)
+DETECTOR(slow_call)
 DETECTOR(stalled)
 DETECTOR(starved)

@@ -233,6 +233,10 @@ void process_memory_learn(struct process_memory *p, const struct tick *tick, boo
 		if (!f)
 			continue;
 		m->calls += op_figures_count(f);
+		if (f->max_ns > m->longest_ns) {
+			m->before_ns = m->longest_ns;
+			m->longest_ns = f->max_ns;
+		}
 		if (is_quiet) {
 			m->max_ns = MAX(m->max_ns, f->max_ns);
 			if (f->durations.sum)

@@ -49,9 +49,10 @@ struct process_memory {
 	op_memories ops;
 	ARRAY(struct track *) tracks;
 	struct failed_calls failed;
-	bool has_kept;		    /* a call of it was recorded: its figures come with a tick */
+	struct longest_calls longest;
+	bool has_kept; /* a call of it was recorded: its figures come with a tick */
 	struct examples examples[DETECTOR_COUNT];
-	struct sites *sites; /* DETECTOR_COUNT; NULL: no call had a stack */
+	struct sites *sites;				  /* DETECTOR_COUNT; NULL: no call had a stack */
 	ARRAY(const struct in_flight_record *) in_flight; /* of this tick; borrowed from it */
 	const struct tick_process *in_tick;		  /* borrowed; NULL when the tick has nothing of it */
 };

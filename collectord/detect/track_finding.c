@@ -184,7 +184,7 @@ static int band_of(const struct track *t, double recent_ns, uint64_t lost_ns)
 }
 
 /* Whether the process waits for its own threads. */
-static bool is_own(const struct track *t)
+static bool is_own_wait(const struct track *t)
 {
 	return t->sums.is_accounted && track_culprit_pid(t) && track_culprit_pid(t) == t->finding.process.tgid;
 }
@@ -200,7 +200,7 @@ static enum finding_severity severity_now(const struct track *t)
 
 	if (t->recent_least_ns <= SMALL_RATIO * t->recent_time_ns)
 		least = 0;
-	if (is_own(t))
+	if (is_own_wait(t))
 		return FINDING_LOW;
 	if (t->detector->steady_ns && t->steady_ns < (double)t->detector->steady_ns)
 		return FINDING_LOW;
@@ -213,7 +213,7 @@ void track_judge_run(struct track *t, uint64_t run_ns)
 	double ratio = MAX(t->detector->bands[FINDING_MEDIUM].ratio, RUN_LOST_RATIO);
 	uint64_t present_ns = t->sums.present_ns, least_ns = t->sums.least_ns;
 
-	if (!t->detector->steady_ns || is_own(t) || examined_ns < RUN_LEAST_NS || least_ns < RUN_LOST_NS)
+	if (!t->detector->steady_ns || is_own_wait(t) || examined_ns < RUN_LEAST_NS || least_ns < RUN_LOST_NS)
 		return;
 	if ((double)present_ns < RUN_PRESENT_RATIO * (double)examined_ns ||
 	    (double)least_ns < ratio * (double)examined_ns || t->bounded_ns > present_ns / 2)

@@ -2,6 +2,7 @@
 #include "detect/view.h"
 
 #include "base/cleanup.h"
+#include "detect/track.h"
 #include "events/op.h"
 
 /* Weight of waits that no hook saw: they may be of any class. (Guess.) */
@@ -34,6 +35,7 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		.in_flight = p->in_flight.items,
 		.n_in_flight = p->in_flight.n,
 		.failed = &p->failed,
+		.longest = &p->longest,
 		.system = tick->system,
 		.oom = p->has_oom ? &p->oom : NULL,
 		.measured = tick->measured,
@@ -68,6 +70,29 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		view.calls += op_figures_count(&view.ops[i].figures);
 	}
 	return view;
+}
+
+/* Whether another finding has what an operation did since then. */
+static bool is_told(const struct process_memory *p, const struct detector *d, const struct condition *c)
+{
+	for (size_t i = 0; i < p->tracks.n; i++) {
+		const struct track *t = p->tracks.items[i];
+
+		if (t->detector != d && !t->detector->takes && t->state != TRACK_GATHERING && t->finding.op == c->op &&
+		    t->last_ns > c->start_ns)
+			return true;
+	}
+	return false;
+}
+
+size_t view_yield(const struct process_memory *p, const struct detector *d, struct condition *conditions, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_told(p, d, &conditions[i]))
+			conditions[kept++] = conditions[i];
+	return kept;
 }
 
 /* Of everybody, and of the user of the process alone. */

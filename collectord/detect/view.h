@@ -13,5 +13,11 @@ struct detector_view view_of(const struct process_memory *process, const struct 
  * Return: 0...1
  */
 double view_quality(const struct detector_view *view, const struct tick *tick, uint64_t counted);
+/**
+ * view_yield() - leave out conditions of a detector with .yields whose operation another finding is about
+ * Return: number of conditions left, from the first on
+ */
+size_t view_yield(const struct process_memory *process, const struct detector *detector, struct condition *conditions,
+		  size_t n);
 /** view_sharpness() - what is left of a detector's confidence without classes that would sharpen it. Return: 0...1 */
 double view_sharpness(const struct detector_view *view, const struct detector *detector);

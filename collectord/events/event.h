@@ -36,6 +36,9 @@ static inline const struct record_header *event_header(const struct event *event
 	return event->life ? &event->life->header : &event->call->header;
 }
 
+/** event_bytes_asked() - bytes that a call asked for; 0: its operation has no size */
+uint64_t event_bytes_asked(const struct event *event);
+
 /* Reasons of recording, by the bit of enum record_reason: the lowest first. */
 #define EVENT_REASONS 6
 extern const char *const event_reason_names[EVENT_REASONS];
