@@ -44,26 +44,6 @@ static int on_life(void *context, void *data, size_t bytes)
 	return 0;
 }
 
-/* What the loader's file says, as the parser child would find it. */
-static bool loader_facts(int *ret_fd, uint64_t *ret_offset, int64_t *ret_delta)
-{
-	void *hook = dlsym(RTLD_DEFAULT, "_dl_debug_state");
-	const ElfW(Dyn) *dynamic = _DYNAMIC;
-	Dl_info info;
-
-	if (!hook || !dladdr(hook, &info))
-		return false;
-	/* Where the loader told our program that its _r_debug is; that symbol here may be a copy. */
-	while (dynamic->d_tag != DT_NULL && dynamic->d_tag != DT_DEBUG)
-		dynamic++;
-	if (dynamic->d_tag != DT_DEBUG)
-		return false;
-	*ret_fd = open(info.dli_fname, O_PATH | O_CLOEXEC);
-	*ret_offset = rig_offset(hook);
-	*ret_delta = (int64_t)(dynamic->d_un.d_ptr - (uintptr_t)hook);
-	return *ret_fd >= 0;
-}
-
 /* ---- what a process can be; each as root, and in the child ---- */
 
 static int stay_root(void)
@@ -424,7 +404,7 @@ int main(int argc, char **argv)
 	uint64_t offset = 0;
 	struct rig rig;
 
-	if (argc < 3 || !loader_facts(&fd, &offset, &delta))
+	if (argc < 3 || !rig_loader(&fd, &offset, &delta))
 		CHECK_SKIP("this C library has no _dl_debug_state");
 	rig_open_bare(&rig, rig_back_end(argc, argv), 0);
 	library_copy(argv[2], directory, sizeof(directory));

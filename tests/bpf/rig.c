@@ -100,6 +100,25 @@ size_t rig_sites(struct probe_site ret_sites[RIG_SITES_MAX])
 	return ARRAY_SIZE(sites);
 }
 
+bool rig_loader(int *ret_fd, uint64_t *ret_offset, int64_t *ret_delta)
+{
+	void *hook = dlsym(RTLD_DEFAULT, "_dl_debug_state");
+	const ElfW(Dyn) *dynamic = _DYNAMIC;
+	Dl_info info;
+
+	if (!hook || !dladdr(hook, &info))
+		return false;
+	/* Where the loader told our program that its _r_debug is; that symbol here may be a copy. */
+	while (dynamic->d_tag != DT_NULL && dynamic->d_tag != DT_DEBUG)
+		dynamic++;
+	if (dynamic->d_tag != DT_DEBUG)
+		return false;
+	*ret_fd = open(info.dli_fname, O_PATH | O_CLOEXEC);
+	*ret_offset = rig_offset(hook);
+	*ret_delta = (int64_t)(dynamic->d_un.d_ptr - (uintptr_t)hook);
+	return *ret_fd >= 0;
+}
+
 void rig_open_bare(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes)
 {
 	const struct probe_set_options options = {

@@ -67,6 +67,11 @@ size_t rig_sites(struct probe_site ret_sites[RIG_SITES_MAX]);
 int rig_path_fd(void);
 /** rig_offset() - file offset of a function of any library that is loaded */
 uint64_t rig_offset(const void *function);
+/**
+ * rig_loader() - what the loader's file says, as the parser child would find it: for probe_set_attach_loader()
+ * Return: false: this C library has no _dl_debug_state
+ */
+bool rig_loader(int *ret_fd, uint64_t *ret_offset, int64_t *ret_delta);
 /** rig_thread_cpu_ns() - the independent witness of on-CPU time */
 uint64_t rig_thread_cpu_ns(void);
 uint64_t rig_now_ns(void);
