@@ -25,7 +25,7 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	const struct cred *cred = task->cred;
-	struct process_entry *entry, fresh = {};
+	struct process_entry *entry;
 	struct process_slot *s;
 	__u32 slot, flags, before;
 
@@ -43,7 +43,7 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 		return 0;
 	if (!entry) {
 		/* Another thread may have added the entry meanwhile; then this lookup finds it. */
-		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
+		process_add(tgid, cred->uid.val, flags);
 		entry = bpf_map_lookup_elem(&processes, &tgid);
 		if (!entry) {
 			slot_give(slot);

@@ -184,7 +184,7 @@ static long library_vma(struct task_struct *task, struct vm_area_struct *vma, st
 VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, __u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
-	struct process_wish *wish = bpf_map_lookup_elem(&targets, &tgid);
+	const struct target_entry *target = bpf_map_lookup_elem(&targets, &tgid);
 	const struct cred *cred = task->cred;
 	struct process_entry *entry;
 	struct file_identity file = {};
@@ -197,9 +197,9 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, __u32 kind)
 	share = share_take_life(uid, guarded, 0);
 	if (!share)
 		return 0;
-	if (kind == LINK_WANTED && wish && wish->flags & WISH_HOLD) {
-		guardian = wish->guardian;
-		hold_uid = wish->hold_uid;
+	if (kind == LINK_WANTED && target && target->wish.flags & WISH_HOLD) {
+		guardian = target->wish.guardian;
+		hold_uid = target->wish.hold_uid;
 	}
 	/* Fails while another thread changes the mappings; then the daemon finds the file itself. */
 	if (has_find_vma)
@@ -260,12 +260,11 @@ static long link_step(__u32 i, struct link_walk *walk)
 	return link_look(walk) ? 1 : 0;
 }
 
-static const struct process_entry entry_none = {};
-
 SEC("kprobe")
 int loader_changed(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	const struct cred *cred = task->real_cred;
 	struct process_entry *entry;
 	struct loader_debug debug = {};
 	struct stack_maps *maps;
@@ -273,13 +272,13 @@ int loader_changed(struct pt_regs *ctx)
 	__u64 next;
 	__u32 tgid = task->tgid;
 
-	if (is_inert || !is_traced(task, tgid))
+	if (is_inert || !cred || !is_traced(task, tgid))
 		return 0;
 	if (bpf_probe_read_user(&debug, sizeof(debug), (void *)(regs_ip(ctx) + bpf_get_attach_cookie(ctx))))
 		return 0;
 	entry = bpf_map_lookup_elem(&processes, &tgid);
 	if (!entry) {
-		(void)bpf_map_update_elem(&processes, &tgid, &entry_none, BPF_NOEXIST);
+		process_add(tgid, cred->uid.val, credentials_are_own(task) ? 0 : PROCESS_GUARDED);
 		entry = bpf_map_lookup_elem(&processes, &tgid);
 		if (!entry) {
 			(void)slot_lose((__u32)bpf_get_current_uid_gid());

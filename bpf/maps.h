@@ -69,6 +69,9 @@ SHARED __u32 lives_of[USER_SHARES] = {};
 /* The same of slots, of cells, and of spare cells that are taken; the daemon subtracts those that it frees. */
 SHARED __u32 n_slots = 0, n_cells = 0, n_spares = 0;
 SHARED __u32 slots_of[USER_SHARES] = {}, cells_of[USER_SHARES] = {}, spares_of[USER_SHARES] = {};
+/* The same of entries in `processes` and in `targets`; the daemon counts those of `targets` that it adds or removes. */
+SHARED __u32 n_processes = 0, n_targets = 0;
+SHARED __u32 processes_of[USER_SHARES] = {}, targets_of[USER_SHARES] = {};
 SHARED __u16 slot_takers[PROCESS_SLOTS] = {}, cell_takers[PROCESS_CELLS] = {}; /* the share that each one takes */
 SHARED struct path_budget path_budgets[USER_SHARES] = {};
 SHARED struct share_losses losses_of[USER_SHARES] = {};
@@ -259,9 +262,10 @@ static __always_inline struct thread_state *thread_of(struct task_struct *task)
 	return bpf_task_storage_get(&threads, task, 0, 0);
 }
 
+/* Entries of both are removed when their process ends. */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, PROCESSES_MAX);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32); /* tgid */
 	__type(value, struct process_entry);
@@ -269,10 +273,10 @@ SHARED struct {
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, PROCESSES_MAX);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32); /* tgid */
-	__type(value, struct process_wish);
+	__type(value, struct target_entry);
 } targets SEC(".maps");
 
 SHARED struct {

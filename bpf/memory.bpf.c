@@ -124,17 +124,20 @@ static __always_inline __u64 rss_pages(struct task_struct *task)
 	return (file > 0 ? file : 0) + (anon > 0 ? anon : 0) + (shmem > 0 ? shmem : 0);
 }
 
-/* Whether this is the first marked thread of the process: a kill is reported once. */
-static __always_inline bool oom_is_first(__u32 tgid)
+/*
+ * Whether this is the first marked thread of the process: a kill is reported once.
+ * @uid, @flags: as of process_add()
+ */
+static __always_inline bool oom_is_first(__u32 tgid, __u32 uid, __u32 flags)
 {
-	struct process_entry *entry, fresh = {};
+	struct process_entry *entry;
 
 	entry = bpf_map_lookup_elem(&processes, &tgid);
 	if (!entry) {
-		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
+		process_add(tgid, uid, flags);
 		entry = bpf_map_lookup_elem(&processes, &tgid);
 	}
-	/* Without memory for an entry the kill is reported, possibly more than once: it must not be lost. */
+	/* Without room for an entry the kill is reported, possibly more than once: it must not be lost. */
 	return !entry || !__sync_val_compare_and_swap(&entry->was_oom_told, 0, 1);
 }
 
@@ -168,11 +171,13 @@ SEC("tp_btf/mark_victim")
 int oom_kill(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
+	const struct cred *cred = task->real_cred;
 	struct life_record *r;
 	__u32 tgid = task->tgid;
 	__u64 pages;
 
-	if (!is_traced(task, tgid) || !oom_is_first(tgid))
+	if (!cred || !is_traced(task, tgid) ||
+	    !oom_is_first(tgid, cred->uid.val, credentials_are_own(task) ? 0 : PROCESS_GUARDED))
 		return 0;
 	pages = rss_pages(task);
 	r = life_new(task, RECORD_OOM, true);
@@ -196,7 +201,7 @@ int oom_kill_by_id(__u64 *ctx)
 
 	if (!everyone.flags && !n_users && !bpf_map_lookup_elem(&targets, &tgid))
 		return 0;
-	if (is_tracer(tgid) || !oom_is_first(tgid))
+	if (is_tracer(tgid) || !oom_is_first(tgid, 0, PROCESS_GUARDED))
 		return 0;
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {

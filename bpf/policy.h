@@ -37,12 +37,13 @@ static __always_inline bool is_traced(struct task_struct *task, __u32 tgid)
 /* The union of all wishes for a traced process. */
 static __always_inline void wish_of(struct task_struct *task, __u32 tgid, struct process_wish *ret_wish)
 {
+	const struct target_entry *target;
 	const struct process_wish *more;
 
 	*ret_wish = everyone;
-	more = bpf_map_lookup_elem(&targets, &tgid);
-	if (more)
-		process_wish_add(ret_wish, more);
+	target = bpf_map_lookup_elem(&targets, &tgid);
+	if (target)
+		process_wish_add(ret_wish, &target->wish);
 	more = user_wish(task);
 	if (more)
 		process_wish_add(ret_wish, more);

@@ -38,11 +38,11 @@ static __always_inline void thread_leave(struct thread_state *t, struct task_str
 /* Ends the hold wish of a process that now runs as another user; so its later children are not stopped either. */
 static __always_inline void hold_review(struct task_struct *task, __u32 tgid)
 {
-	struct process_wish *wish = bpf_map_lookup_elem(&targets, &tgid);
+	struct target_entry *target = bpf_map_lookup_elem(&targets, &tgid);
 	__u32 uid = 0;
 
-	if (wish && wish->flags & WISH_HOLD && !hold_is_open(task, wish->hold_uid, &uid))
-		wish->flags &= ~WISH_HOLD;
+	if (target && target->wish.flags & WISH_HOLD && !hold_is_open(task, target->wish.hold_uid, &uid))
+		target->wish.flags &= ~WISH_HOLD;
 }
 
 /*
@@ -53,7 +53,8 @@ SEC("tp_btf/sched_process_exec")
 int process_exec(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct process_entry *entry, fresh = {};
+	const struct cred *cred = task->real_cred;
+	struct process_entry *entry;
 	struct thread_state *t;
 	struct life_record *r;
 	__u32 tgid = task->tgid, former_tid = ctx[1], slot = 0, exec_gen = 0, named = 0;
@@ -74,9 +75,9 @@ int process_exec(__u64 *ctx)
 	}
 	entry = bpf_map_lookup_elem(&processes, &tgid);
 	if (!entry) {
-		if (!is_traced(task, tgid))
+		if (!cred || !is_traced(task, tgid))
 			return 0;
-		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
+		process_add(tgid, cred->uid.val, credentials_are_own(task) ? 0 : PROCESS_GUARDED);
 		entry = bpf_map_lookup_elem(&processes, &tgid);
 	}
 	if (entry) {
@@ -109,20 +110,16 @@ int process_fork(__u64 *ctx)
 {
 	struct task_struct *parent = (struct task_struct *)ctx[0], *child = (struct task_struct *)ctx[1];
 	__u32 tgid = parent->tgid, child_tgid = child->tgid;
+	const struct cred *cred = parent->real_cred;
 	struct interpreter *interpreter;
-	struct process_wish *wish;
+	struct target_entry *target;
 	struct process_entry *entry;
 	struct life_record *r;
+	int is_target;
 
-	if (tgid == child_tgid || !is_traced(parent, tgid))
+	if (tgid == child_tgid || !cred || !is_traced(parent, tgid))
 		return 0;
-	wish = bpf_map_lookup_elem(&targets, &tgid);
-	if (wish) {
-		struct process_wish copy = *wish;
-
-		if (bpf_map_update_elem(&targets, &child_tgid, &copy, BPF_ANY))
-			(void)slot_lose((__u32)bpf_get_current_uid_gid());
-	}
+	is_target = target_inherit(tgid, child_tgid, cred->uid.val, credentials_are_own(parent) ? 0 : PROCESS_GUARDED);
 	interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
 	if (interpreter) {
 		struct interpreter copy = *interpreter;
@@ -133,14 +130,14 @@ int process_fork(__u64 *ctx)
 	r = life_new(parent, RECORD_FORK, false);
 	if (!r) {
 		/* The daemon would not know which client to ask to resume it. */
-		wish = bpf_map_lookup_elem(&targets, &child_tgid);
-		if (wish)
-			wish->flags &= ~WISH_HOLD;
+		target = bpf_map_lookup_elem(&targets, &child_tgid);
+		if (target)
+			target->wish.flags &= ~WISH_HOLD;
 		return 0;
 	}
 	entry = bpf_map_lookup_elem(&processes, &tgid);
 	r->fork.child = child_tgid;
-	r->flags |= wish ? LIFE_NAMED : 0;
+	r->flags |= is_target ? LIFE_NAMED : 0;
 	if (entry) {
 		r->slot = entry->slot;
 		r->exec_gen = entry->exec_gen;
@@ -186,14 +183,14 @@ int process_exit(__u64 *ctx)
 		 * Two threads that exit at the same time may both be the last; only the one that removes the entry
 		 * continues.
 		 */
-		if (bpf_map_delete_elem(&processes, &tgid))
+		if (!process_remove(tgid))
 			return 0;
 		slot_end(slot, code);
 	} else if (!was_traced) {
 		return 0;
 	}
 	named = is_named(tgid);
-	(void)bpf_map_delete_elem(&targets, &tgid);
+	target_remove(tgid);
 	(void)bpf_map_delete_elem(&interpreters, &tgid);
 	(void)bpf_map_delete_elem(&stack_maps, &tgid);
 	/* Of processes that made calls there are no more than slots, until the daemon has read these records. */

@@ -13,6 +13,7 @@
 
 #include "ops.h"
 #include "python_layout.h"
+#include "user_share.h"
 
 #define RECORD_COMM_BYTES 16
 
@@ -64,6 +65,12 @@ struct process_wish {
 	__u32 sample_every; /* with WISH_RECORDS: also one call in N of each thread; 0: none */
 	__u32 hold_uid;	    /* with WISH_HOLD: only processes of this user are stopped; 0: of all users */
 	__u32 guardian;	    /* with WISH_HOLD: only descendants of this process are stopped */
+};
+
+/* The wish of a lease for a process: map `targets`. */
+struct target_entry {
+	struct process_wish wish;
+	__u32 share; /* index of the share that has the entry (shares.h) */
 };
 
 /* Adds a wish: the union of both. If both hold, hold_uid and guardian of the first stay. */
@@ -296,12 +303,6 @@ static inline __u32 slot_row_find(const struct slot_row *row, __u32 op)
 
 enum process_slot_state { PROCESS_SLOT_FREE, PROCESS_SLOT_LIVE, PROCESS_SLOT_GONE };
 
-/*
- * By the rule of ptrace(2) only root may inspect the process, not its user: other ids, more capabilities, or not
- * dumpable. A process stays guarded until its next exec.
- */
-#define PROCESS_GUARDED 0x1u
-
 struct process_slot {
 	__u64 start_boot_ns; /* of the process, CLOCK_BOOTTIME */
 	__u64 first_call_ns;
@@ -316,7 +317,9 @@ struct process_slot {
 };
 _Static_assert(sizeof(struct process_slot) == 64, "process_slot is ABI between both halves");
 
-/* A process that is traced, or named by a lease. */
+#define PROCESSES_MAX 16384 /* entries of `processes`, and of `targets` */
+
+/* A process that is traced, or named by a lease: map `processes`. */
 struct process_entry {
 	__u32 slot; /* 0: no traced call since its start or exec */
 	__u32 exec_gen;
@@ -327,7 +330,7 @@ struct process_entry {
 	__u32 is_guarded;     /* as in process_slot: set at an exec or later, kept until the next exec */
 	__u64 held_ns;	      /* when the tracer last stopped it to attach a library; 0: never */
 	__u32 loader_changes; /* number of changes that its dynamic loader made to its list of objects, and began */
-	__u32 pad;
+	__u32 share;	      /* index of the share that has the entry (shares.h) */
 };
 
 /* Processes that ran while a thread that makes calls was runnable: map `behind`. */
@@ -483,41 +486,6 @@ struct account_key {
 #define WAIT_HOPS_MOST 4
 #define BEHIND_ROWS_MAX 4096 /* rows of `behind`, of all processes together */
 #define WAKERS_MAX 1024	     /* wakers, of all processes together */
-
-/*
- * Shares of users (shares.h), a power of two. The first ones are taken: by users for whom none is left, and by those
- * that have one share together.
- */
-#define USER_SHARES 1024
-enum user_share { SHARE_REST, SHARE_OF_TOGETHER, SHARES_FIRST };
-
-/* So many subordinate ids have a share, for their own losses; those of further ones are counted for the machine. */
-#define SHARES_SUBORDINATE (USER_SHARES / 4)
-
-/* User ids that have one share together: subordinate ones, of which a user has thousands. n 0: none */
-struct share_range {
-	__u32 first, n;
-};
-#define SHARE_TOGETHER 0xffffffffu /* (uid_t)-1, which no process has */
-
-/*
- * share_user() - user whose share an entry takes
- * @flags: of the slot of its process. A guarded process belongs to no user: all of them have that one share, too
- */
-static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
-{
-	return (flags & PROCESS_GUARDED) || uid - first < n ? SHARE_TOGETHER : uid;
-}
-
-/*
- * What found no room in the share of its user, or on a ring; paths and stacks that were not sent, for any reason; calls
- * that were left out (thinning.h); waits between calls, and page allocations and reclaims, without a cell.
- */
-struct share_losses {
-	__u64 waits, wakers, accounts, lives, paths, behind, stacks, calls, thinned, slots, cells, switches, memory;
-	__u32 uid;     /* whose share it is */
-	__u32 is_used; /* by that user */
-};
 
 /* Bytes of paths that the users of a share have sent in a second, CLOCK_MONOTONIC. */
 struct path_budget {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Shares of users in the slots of processes, in the cells of their operations (figures.h), in the maps `waits`,
- * `behind`, `wakers` and `accounts_ended`, and of the unread records on the rings `life`, `stacks` (stack_ring.h) and
- * `calls` (call_ring.h): one user's processes and threads leave places for other users, however many they are. Checked
- * only when an entry is added; a wait of an existing row, or of an existing waker, costs nothing more.
+ * Shares of users in the slots of processes, in the cells of their operations (figures.h), in the maps `processes`,
+ * `targets`, `waits`, `behind`, `wakers` and `accounts_ended`, and of the unread records on the rings `life`, `stacks`
+ * (stack_ring.h) and `calls` (call_ring.h): one user's processes and threads leave places for other users, however many
+ * they are. Checked only when an entry is added; a wait of an existing row, or of an existing waker, costs nothing
+ * more.
  *
  * A user may have at most SHARE_OF_FREE times as many entries as are free: three quarters of a map while no other user
  * has any, and each user who comes later finds some free. A row and an account count for the user of the process in
@@ -14,22 +15,15 @@
  * processes that belong to no user (share_user()). So one person has two shares, and others find at least a sixteenth
  * of a map free.
  *
- * A user takes a share with the first process that makes a call, or that is told of; his losses are counted in it, too.
- * The daemon frees the shares of users who have neither a process nor an entry nor a loss. Users for whom none is left
- * have SHARE_REST together; its losses are those of the machine.
+ * A user takes a share with the first process that has an entry, makes a call, or is told of; his losses are counted in
+ * it, too. The daemon frees the shares of users who have neither a process nor an entry nor a loss. Users for whom none
+ * is left have SHARE_REST together; its losses are those of the machine.
  */
 #pragma once
 
 #include "maps.h"
 
-#define SHARE_OF_FREE 3
-
 #define SLOTS_MAX (CALIBRATION_SLOT - 1) /* slot 0 is never used */
-
-static __always_inline bool share_has_room(__u32 n_own, __u32 n_used, __u32 n_most)
-{
-	return n_used < n_most && n_own < SHARE_OF_FREE * (n_most - n_used);
-}
 
 /* Whether a user may have another entry; if so, it is counted. @n_own, @n_all: entries of the user, and of all */
 static __always_inline bool share_take(__u32 *n_own, __u32 *n_all, __u32 n_most)
@@ -98,6 +92,14 @@ VERIFIED_ALONE __u32 share_claim(__u32 uid)
 	losses_of[idx & (USER_SHARES - 1)].uid = uid;
 	WRITE_ONCE(losses_of[idx & (USER_SHARES - 1)].is_used, 1);
 	return idx;
+}
+
+/* Index of the share that an entry takes whose process has no slot yet. @flags: PROCESS_GUARDED, or 0 */
+static __always_inline __u32 share_taker(__u32 uid, __u32 flags)
+{
+	if (share_user_now(uid, flags) == SHARE_TOGETHER)
+		return SHARE_OF_TOGETHER;
+	return share_claim(uid) & (USER_SHARES - 1);
 }
 
 static __always_inline __u32 share_of_losses(__u32 slot)
@@ -208,6 +210,81 @@ static __always_inline void slot_give(__u32 slot)
 VERIFIED_ALONE int slot_lose(__u32 uid)
 {
 	__sync_fetch_and_add(&losses_of[share_claim(uid) & (USER_SHARES - 1)].slots, 1);
+	return 0;
+}
+
+/*
+ * process_add() - adds an entry of `processes`, unless there is one or its user's share is full
+ * @flags: PROCESS_GUARDED, also if the user is not known, or 0
+ */
+VERIFIED_ALONE int process_add(__u32 tgid, __u32 uid, __u32 flags)
+{
+	struct process_entry fresh = { .share = share_taker(uid, flags) };
+	__u32 *n_own = &processes_of[fresh.share & (USER_SHARES - 1)];
+
+	if (share_take(n_own, &n_processes, PROCESSES_MAX) &&
+	    bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST))
+		share_untake(n_own, &n_processes);
+	return 0;
+}
+
+/* Return: whether there was an entry, and nobody else has removed it */
+VERIFIED_ALONE int process_remove(__u32 tgid)
+{
+	const struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
+	__u32 share;
+
+	if (!entry)
+		return 0;
+	share = entry->share;
+	if (bpf_map_delete_elem(&processes, &tgid))
+		return 0;
+	share_untake(&processes_of[share & (USER_SHARES - 1)], &n_processes);
+	return 1;
+}
+
+/*
+ * target_inherit() - adds an entry of `targets` for a new process: a copy of its parent's wish
+ * @uid, @flags: of the new process; PROCESS_GUARDED, or 0
+ * Return: whether it has one; if not, but its parent has, this is a loss of its user
+ */
+VERIFIED_ALONE int target_inherit(__u32 tgid, __u32 child_tgid, __u32 uid, __u32 flags)
+{
+	const struct target_entry *parent = bpf_map_lookup_elem(&targets, &tgid);
+	struct target_entry *there, fresh = {};
+	__u32 *n_own;
+
+	if (!parent)
+		return 0;
+	there = bpf_map_lookup_elem(&targets, &child_tgid);
+	if (there) { /* the daemon was first */
+		there->wish = parent->wish;
+		return 1;
+	}
+	fresh.wish = parent->wish;
+	fresh.share = share_taker(uid, flags);
+	n_own = &targets_of[fresh.share & (USER_SHARES - 1)];
+	if (share_take(n_own, &n_targets, PROCESSES_MAX)) {
+		if (bpf_map_update_elem(&targets, &child_tgid, &fresh, BPF_NOEXIST) == 0)
+			return 1;
+		share_untake(n_own, &n_targets);
+		if (bpf_map_lookup_elem(&targets, &child_tgid))
+			return 1;
+	}
+	slot_lose(uid);
+	return 0;
+}
+
+VERIFIED_ALONE int target_remove(__u32 tgid)
+{
+	const struct target_entry *target = bpf_map_lookup_elem(&targets, &tgid);
+	__u32 share;
+
+	if (!target)
+		return 0;
+	share = target->share;
+	if (bpf_map_delete_elem(&targets, &tgid) == 0)
+		share_untake(&targets_of[share & (USER_SHARES - 1)], &n_targets);
 	return 0;
 }
 

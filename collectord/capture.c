@@ -174,7 +174,8 @@ static void source_life(const struct life_record *life, void *data)
 	host_tell(c, life);
 	switch ((enum record_type)life->type) {
 	case RECORD_FORK:
-		lease_set_fork(c->leases, life->tgid, life->fork.child);
+		if (life->flags & LIFE_NAMED)
+			lease_set_fork(c->leases, life->tgid, life->fork.child);
 		return;
 	case RECORD_EXIT:
 		stacks_exit(c->stacks, life->tgid);

@@ -18,12 +18,6 @@ static int number_put(struct bpf_map *map, uint32_t key, uint32_t value)
 	return bpf_map_update_elem(bpf_map__fd(map), &key, &value, BPF_ANY) ? -errno : 0;
 }
 
-static int wish_put(struct bpf_map *map, uint32_t key, struct process_wish wish)
-{
-	wish.flags |= WISH_TRACED;
-	return bpf_map_update_elem(bpf_map__fd(map), &key, &wish, BPF_ANY) ? -errno : 0;
-}
-
 static int number_remove(struct bpf_map *map, uint32_t key)
 {
 	if (bpf_map_delete_elem(bpf_map__fd(map), &key) && errno != ENOENT)
@@ -35,15 +29,16 @@ int probe_set_target_add(struct probe_set *set, uint32_t tgid, struct process_wi
 {
 	int r = hooks_update(set);
 
+	wish.flags |= WISH_TRACED;
 	if (r == 0)
-		r = wish_put(set->bpf->maps.targets, tgid, wish);
+		r = probe_set_target_put(set, tgid, &wish);
 	probe_set_policy_changed(set);
 	return r;
 }
 
 int probe_set_target_remove(struct probe_set *set, uint32_t tgid)
 {
-	int r = number_remove(set->bpf->maps.targets, tgid);
+	int r = probe_set_target_drop(set, tgid);
 
 	probe_set_policy_changed(set);
 	return r;
@@ -68,8 +63,9 @@ int probe_set_user_add(struct probe_set *set, uint32_t uid, struct process_wish 
 {
 	int r = hooks_update(set);
 
-	if (r == 0)
-		r = wish_put(set->bpf->maps.users, uid, wish);
+	wish.flags |= WISH_TRACED;
+	if (r == 0 && bpf_map_update_elem(bpf_map__fd(set->bpf->maps.users), &uid, &wish, BPF_ANY))
+		r = -errno;
 	users_count(set);
 	return r;
 }

@@ -128,7 +128,8 @@ int probe_set_attach_loader(struct probe_set *set, int path_fd, uint64_t debug_s
 /*
  * Which processes to trace, and which of their calls become records; WISH_TRACED is implied. A later wish replaces an
  * earlier one of the same process, user, or everybody; the effective wish of a process is the union of the three.
- * Children of targets are traced automatically.
+ * Children of targets are traced automatically, while their user has room for them.
+ * Return: 0 or -errno; -ENOSPC: the process's user has as many targets as one may have now
  */
 int probe_set_target_add(struct probe_set *set, uint32_t tgid, struct process_wish wish);
 int probe_set_target_remove(struct probe_set *set, uint32_t tgid);

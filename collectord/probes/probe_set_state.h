@@ -143,6 +143,13 @@ void share_entries_read(const uint32_t *all, const uint32_t of[USER_SHARES], str
  */
 void share_entries_correct(uint32_t *all, uint32_t of[USER_SHARES], const struct share_entries *before,
 			   const struct share_entries *left);
+/**
+ * probe_set_target_put() - the wish for a process, with a place in the share of its user
+ * Return: -ENOSPC: the share is full
+ */
+int probe_set_target_put(struct probe_set *set, uint32_t tgid, const struct process_wish *wish);
+/** probe_set_target_drop() - the place is free again, if the process still has one */
+int probe_set_target_drop(struct probe_set *set, uint32_t tgid);
 /** share_entry_gone() - one entry of a share is free again */
 void share_entry_gone(uint32_t *all, uint32_t of[USER_SHARES], uint32_t share);
 

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "probes/probe_set_state.h"
+#include "procs/owner.h"
 
 /* The losses of a share. */
 static const struct {
@@ -160,13 +161,96 @@ void probe_set_user_losses(const struct probe_set *set, uint32_t uid, uint64_t l
 	}
 }
 
+/* ---- entries of targets ---- */
+
+/* The share of a user, as share_claim() of bpf/shares.h. */
+static uint32_t share_claim_of(struct probe_set *set, uint32_t uid)
+{
+	int users = bpf_map__fd(set->bpf->maps.user_shares);
+	uint32_t share;
+
+	if (bpf_map_lookup_elem(users, &uid, &share) == 0)
+		return share % USER_SHARES;
+	if (bpf_map_lookup_and_delete_elem(bpf_map__fd(set->bpf->maps.free_shares), NULL, &share))
+		return SHARE_REST;
+	if (bpf_map_update_elem(users, &uid, &share, BPF_NOEXIST)) {
+		(void)share_put_free(set, share);
+		return bpf_map_lookup_elem(users, &uid, &share) ? SHARE_REST : share % USER_SHARES;
+	}
+	share_at(set, share)->uid = uid;
+	__atomic_store_n(&share_at(set, share)->is_used, 1, __ATOMIC_SEQ_CST);
+	return share % USER_SHARES;
+}
+
+/* The share that a process takes; one whose owner cannot be read is nobody's. */
+static uint32_t share_of_process(struct probe_set *set, uint32_t tgid)
+{
+	CLEANUP(closep) int proc_fd = procfs_open();
+	CLEANUP(closep) int process_fd = proc_fd < 0 ? -1 : procfs_open_process(proc_fd, tgid);
+	struct owner owner = { .is_guarded = true };
+
+	if (process_fd < 0 || owner_read(process_fd, &owner) < 0)
+		owner.is_guarded = true;
+	if (share_user_of(set, owner.uid, owner.is_guarded ? PROCESS_GUARDED : 0) == SHARE_TOGETHER)
+		return SHARE_OF_TOGETHER;
+	return share_claim_of(set, owner.uid);
+}
+
+/* Changes the wish of a process that has an entry. The kernel half removes entries, too, but adds none before a fork.
+ */
+static int target_change(int map, uint32_t tgid, const struct process_wish *wish)
+{
+	struct target_entry entry;
+
+	if (bpf_map_lookup_elem(map, &tgid, &entry))
+		return -errno;
+	entry.wish = *wish;
+	return bpf_map_update_elem(map, &tgid, &entry, BPF_EXIST) ? -errno : 0;
+}
+
+int probe_set_target_put(struct probe_set *set, uint32_t tgid, const struct process_wish *wish)
+{
+	struct ingero__bss *bss = set->bpf->bss;
+	int map = bpf_map__fd(set->bpf->maps.targets), r = target_change(map, tgid, wish);
+	struct target_entry entry = { .wish = *wish };
+
+	if (r != -ENOENT)
+		return r;
+	entry.share = share_of_process(set, tgid);
+	if (!share_has_room(__atomic_load_n(&bss->targets_of[entry.share], __ATOMIC_RELAXED),
+			    __atomic_load_n(&bss->n_targets, __ATOMIC_RELAXED), PROCESSES_MAX))
+		return -ENOSPC;
+	if (bpf_map_update_elem(map, &tgid, &entry, BPF_NOEXIST))
+		return errno == EEXIST ? target_change(map, tgid, wish) : -errno;
+	(void)__atomic_fetch_add(&bss->targets_of[entry.share], 1, __ATOMIC_RELAXED);
+	(void)__atomic_fetch_add(&bss->n_targets, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+int probe_set_target_drop(struct probe_set *set, uint32_t tgid)
+{
+	int map = bpf_map__fd(set->bpf->maps.targets);
+	struct target_entry entry;
+
+	if (bpf_map_lookup_elem(map, &tgid, &entry) || bpf_map_delete_elem(map, &tgid))
+		return errno == ENOENT ? 0 : -errno;
+	share_entry_gone(&set->bpf->bss->n_targets, set->bpf->bss->targets_of, entry.share);
+	return 0;
+}
+
+/* Whether a living process has an entry of the share. */
+static bool share_has_entries(const struct probe_set *set, uint32_t share)
+{
+	return set->bpf->bss->processes_of[share] || set->bpf->bss->targets_of[share];
+}
+
 /* Whether a share has an entry or a loss. */
 static bool share_is_needed(const struct probe_set *set, uint32_t share)
 {
 	const struct ingero__bss *bss = set->bpf->bss;
 	bool is_needed = bss->waits_of[share] || bss->behind_of[share] || bss->wakers_of[share] ||
 			 bss->accounts_ended_of[share] || bss->lives_of[share] || bss->slots_of[share] ||
-			 bss->cells_of[share] || bss->spares_of[share];
+			 bss->cells_of[share] || bss->spares_of[share] || share_has_entries(set, share);
 
 	for (size_t k = 0; k < ARRAY_SIZE(share_reasons); k++)
 		is_needed |= share_lost(set, share, k) != 0;
@@ -175,7 +259,7 @@ static bool share_is_needed(const struct probe_set *set, uint32_t share)
 
 /*
  * A share leaves its user first, and is free the next time: until then a program that found it before has ended, and
- * its process is in a slot. Shares with losses stay, since their totals are told.
+ * its process has an entry. Shares with losses stay, since their totals are told.
  */
 static void shares_free(struct probe_set *set)
 {
@@ -199,7 +283,8 @@ static void shares_free(struct probe_set *set)
 							 share_lost(set, i, k), __ATOMIC_RELAXED);
 			*share = (struct share_losses){ .waits = 0 };
 			set->losses_taken[i] = *share;
-			set->shares_leaving[i] = has_process[i] || share_put_free(set, i) < 0;
+			set->shares_leaving[i] =
+				has_process[i] || share_has_entries(set, i) || share_put_free(set, i) < 0;
 		} else if (share_is_used(set, i)) {
 			set->shares_leaving[i] =
 				!has_process[i] && !share_is_needed(set, i) &&

@@ -106,7 +106,11 @@ static void trace_fail(struct trace *t, const char *what, int r)
 	struct call *call = t->call;
 
 	trace_over(t);
-	call_fail(call, CALL_ERROR_INTERNAL, "%s (%s)", what, strerror(-r));
+	if (r == -ENOSPC) /* the share of their user is full: probe_set_target_add() */
+		call_fail(call, CALL_ERROR_QUOTA,
+			  "too many processes of one user are named or descend from named ones; name the user instead");
+	else
+		call_fail(call, CALL_ERROR_INTERNAL, "%s (%s)", what, strerror(-r));
 }
 
 static void kept_charge(struct trace *t)
