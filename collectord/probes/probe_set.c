@@ -286,8 +286,8 @@ static const char *open_advice(int r)
 }
 
 /* Why a back end was not taken; @n: bytes of @why that others took. Return: bytes taken now */
-static size_t failure_append(char *why, size_t why_bytes, size_t n, enum probe_back_end back_end, const char *step,
-			     int r)
+static size_t back_end_failure_append(char *why, size_t why_bytes, size_t n, enum probe_back_end back_end,
+				      const char *step, int r)
 {
 	if (n < why_bytes && r == -EBUSY)
 		n += (size_t)snprintf(why + n, why_bytes - n, "%s%s back end: another tracer of Ingero has it",
@@ -338,7 +338,7 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 		if (r == 0)
 			break;
 		set_unload(set);
-		n = failure_append(why, why_bytes, n, back_end, step, r);
+		n = back_end_failure_append(why, why_bytes, n, back_end, step, r);
 		/* Without permission or memory every other back end fails, too. */
 		if (r == -EPERM || r == -ENOMEM)
 			break;
