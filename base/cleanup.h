@@ -20,7 +20,7 @@
 #error "promises are checked in a release, too: cmake/Flags.cmake"
 #endif
 
-#define CLEANUP(func) __attribute__((cleanup(func)))
+#define CLEANUP(func) __attribute__((cleanup(func), unused)) /* some are there for their end alone */
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define PRINTF_LIKE(fmt, first) __attribute__((format(printf, fmt, first)))

@@ -162,7 +162,7 @@ static int argument_number_read(const struct param *param, const json_t *json, u
 
 static int pid_add(const struct param *param, const json_t *json, struct param_pids *pids, char *error)
 {
-	uint64_t pid;
+	uint64_t pid = 0;
 
 	if (!is_integer(json))
 		return param_refuse(error, "'%s' takes %s; one of them is %s", param->name, kinds[param->kind].takes,

@@ -17,7 +17,6 @@
 /* A problem that returns within this time continues its finding. (Guess.) */
 #define RECURRENCE_NS (300 * NSEC_PER_SEC)
 /* Number of slots of the kernel half. */
-#define PROCESSES_MAX PROCESS_SLOTS
 /* Tracks of one process, including those that are over and may recur. */
 #define TRACKS_MAX 24
 struct engine {
@@ -541,7 +540,7 @@ int engine_tick(struct engine *e, const struct tick *tick)
 	e->tick = NULL;
 	e->facts.is_ended = false;
 
-	while (memory_count(e->memory) > PROCESSES_MAX) {
+	while (memory_count(e->memory) > PROCESS_SLOTS) {
 		struct process_memory *quietest = memory_quietest(e->memory);
 
 		process_end(e, quietest, tick->to_ns, /* has_ended= */ false);

@@ -122,10 +122,10 @@ void program_script(const char *executable, const char *args, size_t n, char ret
 		(void)snprintf(ret_script, PROGRAM_SCRIPT_BYTES, "%s", file_name(word));
 }
 
-void program_ranks(const char *environ, size_t n, struct program *program)
+void program_ranks(const char *environment, size_t n, struct program *program)
 {
 	size_t found[ARRAY_SIZE(numbers)]; /* position of the value; 0: absent */
-	const char *text = environ, *end = environ + n, *word;
+	const char *text = environment, *end = environment + n, *word;
 
 	memset(found, 0, sizeof(found));
 	while ((word = word_take(&text, end)))
@@ -133,13 +133,13 @@ void program_ranks(const char *environ, size_t n, struct program *program)
 			size_t n_name = strlen(numbers[i].name);
 
 			if (strncmp(word, numbers[i].name, n_name) == 0 && word[n_name] == '=')
-				found[i] = (size_t)(word - environ) + n_name + 1;
+				found[i] = (size_t)(word - environment) + n_name + 1;
 		}
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		struct program_number *number = (struct program_number *)((char *)program + numbers[i].place);
 		uint64_t value;
 
-		if (!found[i] || number->is_known || parse_u64(environ + found[i], INT32_MAX, &value) < 0)
+		if (!found[i] || number->is_known || parse_u64(environment + found[i], INT32_MAX, &value) < 0)
 			continue;
 		*number = (struct program_number){ .value = (uint32_t)value, .is_known = true };
 	}
@@ -187,7 +187,7 @@ static bool is_of(int process_fd, uint32_t uid)
 
 void program_read(int process_fd, uint32_t uid, struct program *ret_program)
 {
-	char path[PATH_MAX], args[ARGS_BYTES], environ[ENVIRON_BYTES];
+	char path[PATH_MAX], args[ARGS_BYTES], environment[ENVIRON_BYTES];
 	ssize_t n;
 
 	*ret_program = (struct program){ .script = "" };
@@ -200,9 +200,9 @@ void program_read(int process_fd, uint32_t uid, struct program *ret_program)
 	n = fd_read_file_at(process_fd, "cmdline", args, sizeof(args));
 	if (n > 0)
 		program_script(file_name(path), args, (size_t)n, ret_program->script);
-	n = fd_read_file_at(process_fd, "environ", environ, sizeof(environ));
+	n = fd_read_file_at(process_fd, "environ", environment, sizeof(environment));
 	if (n > 0)
-		program_ranks(environ, (size_t)n, ret_program);
+		program_ranks(environment, (size_t)n, ret_program);
 	cgroup_read(process_fd, ret_program);
 	if (!is_of(process_fd, uid)) /* exec by another program meanwhile */
 		*ret_program = (struct program){ .script = "" };

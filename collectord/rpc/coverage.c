@@ -20,10 +20,10 @@
 #include "rpc/call.h"
 #include "rpc/context.h"
 
-#define PIDS_MAX 64	  /* of one file */
-#define PROCESSES_MAX 256 /* of one answer: usually 1 KiB each */
-#define OWNERS_MAX 64	  /* of processes that are left out */
-#define FIELD_BYTES 8	  /* number and length of a message in a list */
+#define PIDS_MAX 64   /* of one file */
+#define SHOWN_MAX 256 /* of one answer: usually 1 KiB each */
+#define OWNERS_MAX 64 /* of processes that are left out */
+#define FIELD_BYTES 8 /* number and length of a message in a list */
 
 /* Reasons. A process that a trace covers may not be checked yet: a new trace checks processes first. */
 static const char not_traced[] = "no trace of this daemon covers it now", not_looked_at[] = "not checked yet";
@@ -285,7 +285,7 @@ int coverage_processes(const struct rpc_context *context, struct arena *arena, c
 		context->capture->targets ? target_set_processes(context->capture->targets) : NULL;
 	size_t n = processes ? processes->all.n : 0, n_first = 0;
 
-	*ret = (struct coverage_processes){ .items = ARENA_NEW_N(arena, Ingero__V1__CudaProcess *, PROCESSES_MAX) };
+	*ret = (struct coverage_processes){ .items = ARENA_NEW_N(arena, Ingero__V1__CudaProcess *, SHOWN_MAX) };
 	if (!ret->items)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
@@ -298,14 +298,14 @@ int coverage_processes(const struct rpc_context *context, struct arena *arena, c
 		p = process_fill(context, arena, process);
 		if (!p)
 			return -ENOMEM;
-		ret->more += ret->n == PROCESSES_MAX;
+		ret->more += ret->n == SHOWN_MAX;
 		if (!coverage_is_full(p) &&
-		    n_first < PROCESSES_MAX) { /* moved to the front; the last covered process makes room */
-			if (ret->n < PROCESSES_MAX)
+		    n_first < SHOWN_MAX) { /* moved to the front; the last covered process makes room */
+			if (ret->n < SHOWN_MAX)
 				ret->n++;
 			ret->items[ret->n - 1] = ret->items[n_first];
 			ret->items[n_first++] = p;
-		} else if (ret->n < PROCESSES_MAX) {
+		} else if (ret->n < SHOWN_MAX) {
 			ret->items[ret->n++] = p;
 		}
 	}

@@ -140,7 +140,7 @@ static struct lease *lease_take(struct lease_set *set, size_t i, size_t k, const
 		.uids = &uid,
 		.n_uids = whom == USER,
 		.all = whom == EVERYBODY,
-		.each = { cases[i].leases[k].flags, cases[i].leases[k].sample_every },
+		.each = { .flags = cases[i].leases[k].flags, .sample_every = cases[i].leases[k].sample_every },
 	};
 	struct lease *lease = NULL;
 

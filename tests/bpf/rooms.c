@@ -80,7 +80,8 @@ static char state_of(pid_t pid)
 	file = fopen(path, "re");
 	if (!file)
 		return state;
-	(void)fscanf(file, "%*d (%*[^)]) %c", &state);
+	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = '?';
 	(void)fclose(file);
 	return state;
 }

@@ -160,8 +160,8 @@ static int counters_load(struct writer *writer, struct known *known)
 		"SELECT max(id) FROM gap",
 		"SELECT max(id) FROM process",
 		"SELECT max(id) FROM figures",
-		"SELECT max(coalesce((SELECT max(id) FROM stack), 0), coalesce((SELECT max(last_stack) FROM session), "
-		"0))",
+		("SELECT max(coalesce((SELECT max(id) FROM stack), 0), coalesce((SELECT max(last_stack) FROM session), "
+		 "0))"),
 	};
 	int64_t last[ARRAY_SIZE(texts)] = { 0 };
 

@@ -36,12 +36,12 @@ static const char *const sizes[] = {
 	[SHARE_FIGURES] = "SELECT uid, sum(length(data) + 80) FROM figures GROUP BY uid",
 	[SHARE_FINDINGS] = "SELECT uid, sum(length(data) + 120) FROM finding GROUP BY uid",
 	/* A text of a frame is in the table and in its index. */
-	[SHARE_STACKS] = "SELECT uid, sum(bytes) FROM (SELECT uid, length(frames) + length(why) + 100 AS bytes FROM"
-			 " stack UNION ALL SELECT uid, 2 * (length(symbol) + length(qualname) + length(file) +"
-			 " length(module) + 24) FROM frame) GROUP BY uid",
+	[SHARE_STACKS] = ("SELECT uid, sum(bytes) FROM (SELECT uid, length(frames) + length(why) + 100 AS bytes FROM"
+			  " stack UNION ALL SELECT uid, 2 * (length(symbol) + length(qualname) + length(file) +"
+			  " length(module) + 24) FROM frame) GROUP BY uid"),
 	[SHARE_PROCESSES] =
-		"SELECT uid, sum(60 + length(comm) + coalesce(length(script), 0) +"
-		" coalesce(length(executable), 0) + coalesce(length(container), 0)) FROM process GROUP BY uid",
+		("SELECT uid, sum(60 + length(comm) + coalesce(length(script), 0) +"
+		 " coalesce(length(executable), 0) + coalesce(length(container), 0)) FROM process GROUP BY uid"),
 	[SHARE_DAMAGED] = "SELECT uid, sum(coalesce(length(data), 0) + 60) FROM damaged GROUP BY uid",
 	[SHARE_GAPS] = "SELECT coalesce(uid, 4294967295), sum(40 + length(reason)) FROM gap GROUP BY 1",
 	[SHARE_SNAPSHOTS] = "SELECT 4294967295, count(*) * 90 FROM snapshot",

@@ -23,7 +23,7 @@ static char root[PATH_MAX - 64];
 
 static const char *at(const char *name)
 {
-	static char texts[4][PATH_MAX];
+	static char texts[4][PATH_MAX + 256];
 	static int n;
 
 	n = (n + 1) % 4;

@@ -212,18 +212,18 @@ static void tables_check(void)
 
 static const struct {
 	const char *name;
-	struct code_record record;
 	size_t n; /* bytes behind the record */
+	struct code_record record;
 } refused[] = {
-	{ "no version", { .minor = 0 }, 0 },
-	{ "3.8", { .minor = 8 }, 0 },
-	{ "3.16", { .minor = 16 }, 0 },
-	{ "too short", { .minor = 12, .n_name = 4 }, 3 },
-	{ "too long", { .minor = 12, .n_name = 4 }, 5 },
-	{ "more than all lines", { .minor = 12, .n_lines = 4, .n_lines_all = 3 }, 4 },
+	{ "no version", 0, { .minor = 0 } },
+	{ "3.8", 0, { .minor = 8 } },
+	{ "3.16", 0, { .minor = 16 } },
+	{ "too short", 3, { .minor = 12, .n_name = 4 } },
+	{ "too long", 5, { .minor = 12, .n_name = 4 } },
+	{ "more than all lines", 4, { .minor = 12, .n_lines = 4, .n_lines_all = 3 } },
 	{ "many lines",
-	  { .minor = 12, .n_lines = CODE_LINES_MAX + 1, .n_lines_all = CODE_LINES_MAX + 1 },
-	  CODE_LINES_MAX + 1 },
+	  CODE_LINES_MAX + 1,
+	  { .minor = 12, .n_lines = CODE_LINES_MAX + 1, .n_lines_all = CODE_LINES_MAX + 1 } },
 };
 
 static void refused_check(void)
