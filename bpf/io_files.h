@@ -71,7 +71,7 @@ static __always_inline __u64 file_identity_of(struct task_struct *task, struct i
 	struct fs_struct *fs = task->fs;
 	struct inode *inode;
 	struct dentry *dentry;
-	__u64 hash = 1;
+	__u64 hash = io_key[0] ^ 1;
 
 	if (bpf_ksym_exists_(bpf_rdonly_cast)) {
 		file = bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct file));
@@ -160,7 +160,7 @@ static __always_inline __u64 directory_find(__u32 place)
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct fs_struct___pwd *fs = (struct fs_struct___pwd *)BPF_CORE_READ(task, fs);
 	struct dentry *dentry = BPF_CORE_READ(fs, pwd.dentry);
-	__u64 hash = mixed(2, (__u64)dentry);
+	__u64 hash = mixed(io_key[0] ^ 2, (__u64)dentry);
 
 	hash = mixed(hash, (__u64)BPF_CORE_READ(fs, pwd.mnt));
 	hash = mixed(hash, BPF_CORE_READ(dentry, d_name.hash_len));
@@ -168,21 +168,51 @@ static __always_inline __u64 directory_find(__u32 place)
 	return was_sent(hash) || io_directory_send(hash, place) ? hash : 0;
 }
 
-/* Mixes the text of the buffer into its identity. @n: bytes with the NUL; zeros follow up to the next word */
+#define ROTATE(x, n) ((x) << (n) | (x) >> (64 - (n)))
+
+static __always_inline void sip_round(__u64 v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = ROTATE(v[1], 13) ^ v[0];
+	v[3] = ROTATE(v[3], 16) ^ v[2];
+	v[0] = ROTATE(v[0], 32) + v[3];
+	v[2] += v[1];
+	v[3] = ROTATE(v[3], 21) ^ v[0];
+	v[1] = ROTATE(v[1], 17) ^ v[2];
+	v[2] = ROTATE(v[2], 32);
+}
+
+static __always_inline void sip_word(__u64 v[4], __u64 word)
+{
+	v[3] ^= word;
+	sip_round(v);
+	v[0] ^= word;
+}
+
+/*
+ * Mixes the text of the buffer into its identity, for one user: who chooses a path must not find another one's that has
+ * the same. So this is SipHash-1-3, with a key. @n: bytes with the NUL; zeros follow up to the next word
+ */
 VERIFIED_ALONE int io_text_hash(__u32 n, __u32 place)
 {
 	struct io_name_room *room = bpf_map_lookup_elem(&io_names, &place);
-	__u64 hash;
+	__u64 v[4] = { io_key[0] ^ 0x736f6d6570736575ull, io_key[1] ^ 0x646f72616e646f6dull,
+		       io_key[0] ^ 0x6c7967656e657261ull, io_key[1] ^ 0x7465646279746573ull };
 
 	if (!room)
 		return 0;
-	hash = room->record.name;
+	sip_word(v, room->record.name);
+	sip_word(v, (__u64)(__u32)bpf_get_current_uid_gid() << 32 | n);
 	for (__u32 i = 0; i < FILE_PATH_BYTES / 8; i++) {
 		if (i * 8 >= n)
 			break;
-		hash = mixed(hash, room->record.words[i]);
+		sip_word(v, room->record.words[i]);
 	}
-	room->record.name = hash;
+	v[2] ^= 0xff;
+	for (int i = 0; i < 3; i++)
+		sip_round(v);
+	room->record.name = v[0] ^ v[1] ^ v[2] ^ v[3];
 	return 1;
 }
 

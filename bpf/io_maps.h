@@ -42,6 +42,8 @@ static const __u8 io_call_of[IO_NUMBERS] = {
 #include "io_calls.def"
 };
 
+const volatile __u64 io_key[2] = {}; /* of the hash of paths: another one each time */
+
 /* Written by the daemon, which increments the epoch after each change. */
 __u32 io_epoch = 0;		  /* 0: of nobody */
 __u32 io_everyone = 0;		  /* bits of leases on all processes */

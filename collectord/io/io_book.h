@@ -2,6 +2,7 @@
 /* Sums of one caller: by process, call and file, since its trace began. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,9 @@ struct io_sums {
 struct io_row {
 	uint32_t process;
 	uint32_t call;
-	uint64_t file; /* 0: none, or all further files */
+	uint64_t file;	  /* 0: none, or all further files */
+	uint32_t matched; /* version of the path that is_match is about; 0: none */
+	bool is_match;	  /* of the caller's pattern */
 	struct io_sums sums;
 };
 

@@ -30,6 +30,7 @@ struct io_files {
 	ARRAY(struct io_process_info) processes;
 	struct places file_places, process_places;
 	size_t n_bytes;
+	uint32_t n_versions;
 };
 
 static uint64_t number_hash(uint64_t key)
@@ -168,9 +169,13 @@ static int entry_put(struct io_files *f, const struct io_file_info *info, const 
 	entry.info.path = entry.path;
 	if (!entry.path)
 		return -ENOMEM;
+	f->n_versions += f->n_versions == UINT32_MAX ? 2 : 1;
+	entry.info.version = f->n_versions;
 	if (*place) {
 		struct file_entry *before = &f->files.items[*place - 1];
 
+		if (strcmp(before->path, path) == 0)
+			entry.info.version = before->info.version;
 		f->n_bytes += entry.n_bytes - before->n_bytes;
 		free(before->path);
 		*before = entry;

@@ -25,7 +25,8 @@ struct io_file_info {
 	const char *path; /* as file_path_format() has it, of a pipe or socket as /proc/PID/fd has it */
 	const char *kind; /* "file", "directory", "pipe", "socket", "device", "memory", "other", "name" */
 	uint64_t inode;
-	uint32_t device; /* major << 20 | minor */
+	uint32_t device;  /* major << 20 | minor */
+	uint32_t version; /* another one for each text of a path, never 0 */
 };
 
 struct io_files;

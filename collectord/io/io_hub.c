@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/grace.h"
 #include "base/log.h"
+#include "bpf/user_share.h"
 #include "events/ring_map.h"
 #include "probes/graces.h"
 
@@ -19,6 +20,7 @@
 struct io_lease_state {
 	struct io_hub *hub;
 	unsigned int bit;
+	uint32_t uid;	       /* of the caller */
 	uint64_t last_reading; /* number of the reading that takes what is left; 0: it has not ended */
 	struct io_listener listener;
 	struct io_book book;
@@ -239,6 +241,18 @@ static unsigned int bit_find(const struct io_hub *hub)
 	return IO_LEASES;
 }
 
+/* One user leaves places for others. */
+static bool share_is_left(const struct io_hub *hub, uint32_t uid)
+{
+	uint32_t n_own = 0, n_used = 0;
+
+	for (unsigned int i = 0; i < IO_LEASES; i++) {
+		n_used += hub->leases[i] != NULL;
+		n_own += hub->leases[i] && hub->leases[i]->uid == uid;
+	}
+	return share_has_room(n_own, n_used, IO_LEASES);
+}
+
 static int lease_begin(struct io_hub *hub, const struct io_wish *wish, const struct io_listener *listener, char *why,
 		       size_t why_bytes, struct io_lease_state **ret_lease)
 {
@@ -246,6 +260,13 @@ static int lease_begin(struct io_hub *hub, const struct io_wish *wish, const str
 	unsigned int bit = bit_find(hub);
 	int r;
 
+	if (!share_is_left(hub, wish->lease.uid)) {
+		(void)snprintf(
+			why, why_bytes,
+			"the rest of %d places is for other users, who trace system calls too; end a trace of yours",
+			IO_LEASES);
+		return -EUSERS;
+	}
 	if (bit == IO_LEASES) {
 		(void)snprintf(why, why_bytes, "%d callers trace system calls already, which is the limit; try later",
 			       IO_LEASES);
@@ -255,7 +276,7 @@ static int lease_begin(struct io_hub *hub, const struct io_wish *wish, const str
 	lease = calloc(1, sizeof(*lease));
 	if (!lease)
 		return -ENOMEM;
-	*lease = (struct io_lease_state){ .hub = hub, .bit = bit, .listener = *listener };
+	*lease = (struct io_lease_state){ .hub = hub, .bit = bit, .uid = wish->lease.uid, .listener = *listener };
 	for (enum io_loss i = 0; i < IO_LOSS_COUNT; i++)
 		lease->lost_before[i] = hub->lost[i] + io_set_lost(hub->set, i);
 	r = io_set_lease(hub->set, bit, wish);
@@ -315,7 +336,7 @@ void io_hub_leave(struct io_lease_state *lease)
 	hub_review(hub);
 }
 
-const struct io_book *io_hub_book(const struct io_lease_state *lease)
+struct io_book *io_hub_book(struct io_lease_state *lease)
 {
 	return &lease->book;
 }

@@ -47,7 +47,7 @@ void io_hub_end(struct io_lease_state *lease);
 /** io_hub_leave() - hear no more; the lease is gone */
 void io_hub_leave(struct io_lease_state *lease);
 /** io_hub_book() - sums of a lease, valid until the next on_read() */
-const struct io_book *io_hub_book(const struct io_lease_state *lease);
+struct io_book *io_hub_book(struct io_lease_state *lease);
 /** io_hub_files() - processes and files of all leases: whose rows are shown is the caller's to decide */
 const struct io_files *io_hub_files(const struct io_lease_state *lease);
 /** io_hub_missing() - calls that this kernel lacks: a bit for each, by id */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -49,6 +50,7 @@ static void epoch_advance(struct io_set *set)
 static int set_load(struct io_set *set, const char **ret_step)
 {
 	struct btf *btf;
+	uint64_t key[2];
 	int r;
 
 	*ret_step = "read the kernel's types";
@@ -61,6 +63,9 @@ static int set_load(struct io_set *set, const char **ret_step)
 	set->bpf = io__open();
 	if (!set->bpf)
 		return -errno;
+	if (getrandom(key, sizeof(key), GRND_NONBLOCK) < 0)
+		return -errno;
+	memcpy((void *)(uintptr_t)set->bpf->rodata->io_key, key, sizeof(key));
 	r = io__load(set->bpf);
 	if (r < 0)
 		return r;

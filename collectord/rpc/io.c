@@ -27,7 +27,7 @@ struct io_trace {
 	struct rpc_context *context;
 	struct call *call;
 	struct io_lease_state *lease;
-	char *pattern;
+	struct io_pattern *pattern;	/* NULL: all */
 	uint64_t started_ns, ended_ns;	/* 0: runs */
 	uint64_t period_ns, figures_ns; /* when the last figures were sent */
 	uint64_t duration_ns;
@@ -261,9 +261,13 @@ static int io_join(struct io_trace *t, const Ingero__V1__IoRequest *request, cha
 	struct io_wish wish = io_request_wish(t->call, request, &own_uid);
 	int r;
 
-	t->pattern = strdup(request->path);
-	r = t->pattern ? io_hub_join(&t->context->io, t->context->loop, &wish, &listener, why, why_bytes, &t->lease)
-		       : -ENOMEM;
+	if (request->path[0]) {
+		t->pattern = malloc(sizeof(*t->pattern));
+		if (!t->pattern)
+			return -ENOMEM;
+		(void)io_pattern_parse(t->pattern, request->path); /* checked with the request */
+	}
+	r = io_hub_join(&t->context->io, t->context->loop, &wish, &listener, why, why_bytes, &t->lease);
 	if (r == 0)
 		r = io_request_follow(t->lease, request);
 	t->started_ns = t->figures_ns = clock_now_ns();

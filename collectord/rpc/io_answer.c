@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Figures and single calls of an Io call as messages. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +21,21 @@ static bool view_sees(const struct io_view *view, uint32_t process)
 	return p && access_may_see(view->identity, p->uid, p->is_guarded);
 }
 
-static bool view_wants(const struct io_view *view, uint64_t file)
+static bool view_wants(const struct io_view *view, const struct io_file_info *file)
 {
-	const struct io_file_info *info;
+	return !view->pattern || (file && io_pattern_takes(view->pattern, file->path));
+}
 
-	if (!view->pattern[0])
-		return true;
-	info = io_files_file_find(view->files, file);
-	return info && fnmatch(view->pattern, info->path, 0) == 0;
+/* Matched once for each text of a path. */
+static bool view_wants_row(const struct io_view *view, struct io_row *row)
+{
+	const struct io_file_info *file = view->pattern ? io_files_file_find(view->files, row->file) : NULL;
+
+	if (!file || row->matched != file->version) {
+		row->is_match = view_wants(view, file);
+		row->matched = file ? file->version : 0;
+	}
+	return row->is_match;
 }
 
 static int time_order(const void *a, const void *b)
@@ -57,9 +63,9 @@ int io_view_make(struct io_view *view)
 	if (!view->by_time)
 		return -ENOMEM;
 	for (size_t i = 0; i < view->book->rows.n; i++) {
-		const struct io_row *row = &view->book->rows.items[i];
+		struct io_row *row = &view->book->rows.items[i];
 
-		if (view_sees(view, row->process) && view_wants(view, row->file))
+		if (view_sees(view, row->process) && view_wants_row(view, row))
 			view->by_time[view->n++] = row;
 	}
 	qsort(view->by_time, view->n, sizeof(struct io_row *), time_order);
@@ -191,7 +197,7 @@ Ingero__V1__IoEvent *io_answer_event(const struct io_view *view, const struct io
 	char comm[RECORD_COMM_BYTES + 1] = "";
 	Ingero__V1__IoEvent *event;
 
-	if (!io_call_name(call->call) || !view_sees(view, call->process) || !view_wants(view, call->file))
+	if (!io_call_name(call->call) || !view_sees(view, call->process) || !view_wants(view, file))
 		return NULL;
 	event = ARENA_NEW(arena, Ingero__V1__IoEvent);
 	if (!event)

@@ -12,8 +12,6 @@
 #include "rpc/io_state.h"
 #include "rpc/trace_state.h"
 
-#define PATTERN_BYTES_MOST 4096
-
 static bool calls_check(struct call *call, const Ingero__V1__IoRequest *request)
 {
 	for (size_t i = 0; i < request->n_calls; i++) {
@@ -31,14 +29,16 @@ static bool calls_check(struct call *call, const Ingero__V1__IoRequest *request)
 bool io_request_check(struct call *call, const Ingero__V1__IoRequest *request)
 {
 	Ingero__V1__TraceRequest same = INGERO__V1__TRACE_REQUEST__INIT;
+	struct io_pattern pattern;
 
 	if (strlen(request->comm) >= RECORD_COMM_BYTES) {
 		call_fail(call, CALL_ERROR_INVALID, "comm: names of processes have at most %d bytes",
 			  RECORD_COMM_BYTES - 1);
 		return false;
 	}
-	if (strlen(request->path) > PATTERN_BYTES_MOST) {
-		call_fail(call, CALL_ERROR_INVALID, "path: the pattern is longer than a path");
+	if (io_pattern_parse(&pattern, request->path) < 0) {
+		call_fail(call, CALL_ERROR_INVALID, "path: the pattern has more than %d characters beside '*'",
+			  IO_PATTERN_MOST);
 		return false;
 	}
 	if (!calls_check(call, request))

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "io/io_hub.h"
+#include "io/io_pattern.h"
 #include "rpc/call.h"
 #include "ingero/v1/ingero.pb-c.h"
 
@@ -27,10 +28,10 @@ int io_request_follow(struct io_lease_state *lease, const Ingero__V1__IoRequest 
 
 /* Rows that a caller may see, and their order. */
 struct io_view {
-	const struct io_book *book;
+	struct io_book *book;
 	const struct io_files *files;
 	const struct call_identity *identity;
-	const char *pattern; /* of paths, as fnmatch(3) has it; "": all */
+	const struct io_pattern *pattern; /* of paths; NULL: all */
 	const struct io_row **by_time;
 	size_t n;
 };
