@@ -57,15 +57,27 @@ Ingero__V1__Span window_span(const struct window_wish *wish, uint64_t default_ns
 	return span;
 }
 
+/* Less than a second more, and no more than was asked for, is not worth a line. */
+static bool window_is_as_asked(const Ingero__V1__Window *window)
+{
+	const Ingero__V1__Widened *w = window->widened;
+	uint64_t from_ns, to_ns, before_ns, after_ns;
+
+	if (!w)
+		return true;
+	from_ns = MAX(w->asked_from_unix_ns, window->from_unix_ns);
+	to_ns = w->asked_to_unix_ns ? MIN(w->asked_to_unix_ns, window->to_unix_ns) : window->to_unix_ns;
+	before_ns = from_ns - window->from_unix_ns;
+	after_ns = window->to_unix_ns - to_ns;
+	return before_ns < NSEC_PER_SEC && after_ns < NSEC_PER_SEC && from_ns + before_ns + after_ns <= to_ns;
+}
+
 void window_widened_append(const Ingero__V1__Window *window, uint64_t now_unix_ns, struct buf *out)
 {
 	const Ingero__V1__Widened *w = window ? window->widened : NULL;
 	uint64_t row_s;
 
-	if (!w)
-		return;
-	if (window->from_unix_ns + NSEC_PER_SEC > w->asked_from_unix_ns &&
-	    (!w->asked_to_unix_ns || window->to_unix_ns < w->asked_to_unix_ns + NSEC_PER_SEC))
+	if (!window || window_is_as_asked(window))
 		return;
 	row_s = (w->row_ns + NSEC_PER_SEC / 2) / NSEC_PER_SEC;
 	(void)buf_append_text(out, "wider than asked (");

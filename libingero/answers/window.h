@@ -41,6 +41,6 @@ Ingero__V1__Span window_span(const struct window_wish *wish, uint64_t default_ns
 
 /**
  * window_widened_append() - append "wider than asked (...): why", where figures reach a second or more beyond the
- * question
+ * question, or further than the question itself
  */
 void window_widened_append(const Ingero__V1__Window *window, uint64_t now_unix_ns, struct buf *out);

@@ -12,6 +12,12 @@
 #define TITLE "main thread, between calls"
 #define PROCESS_COLUMNS 26u /* text after the title */
 
+/* A file of Ingero's keeps no durations of single waits. */
+static bool wait_has_median(const Ingero__V1__Operation *op)
+{
+	return op->count > 1 && op->p50_ns;
+}
+
 static void wait_row_add(struct table *t, const Ingero__V1__Wait *wait)
 {
 	const Ingero__V1__Operation *op = wait->operation;
@@ -26,7 +32,7 @@ static void wait_row_add(struct table *t, const Ingero__V1__Wait *wait)
 	table_add(t, TEXT_PLAIN, "%s", units_ratio(ratio, UNITS_TIGHT).text);
 	table_add(t, TEXT_PLAIN, "%s", class == BLAME_VIEW_COUNT ? "" : blame_view_label(class));
 	table_add(t, TEXT_PLAIN, "%s", units_count(op->count).text);
-	table_add(t, TEXT_PLAIN, "%s", op->count > 1 ? units_ns(op->p50_ns, UNITS_TIGHT).text : "");
+	table_add(t, TEXT_PLAIN, "%s", wait_has_median(op) ? units_ns(op->p50_ns, UNITS_TIGHT).text : "");
 }
 
 /* Whether an account of the process covers this time. */

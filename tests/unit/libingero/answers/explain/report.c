@@ -851,6 +851,8 @@ static void waits_test(void)
 		     "python3 4711                  29.0s         97 %  sleep       1\n"
 		     "python3 4712                  29.0s         97 %  sleep   1 204    95ms\n"
 		     "if a main thread feeds the GPU, it is the bottleneck, not CUDA\n");
+	reply.reply.waits[1]->operation->p50_ns = 0;
+	CHECK("a median that is not known is not told", strstr(report(&usual, &plain), "sleep   1 204\nif"));
 	for (size_t n = 1; n < REPLY_MAX; n++) {
 		for (size_t findings = 1; findings < 4; findings++) {
 			many_make(findings);
