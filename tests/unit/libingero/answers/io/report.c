@@ -14,7 +14,7 @@ static char none[] = "", op[] = "openat", process_name[] = "cat";
 /* @pathless: so many of the files have no path; the last one failed twice of three calls */
 static void report_of(size_t files, size_t pathless, size_t rows, struct buf *out)
 {
-	static char paths[FILES_MAX][16];
+	static char paths[FILES_MAX][32];
 	struct text_style style = { .is_utf8 = true, .columns = 80 };
 	Ingero__V1__IoFigures figures = INGERO__V1__IO_FIGURES__INIT;
 	Ingero__V1__IoOperation operation = INGERO__V1__IO_OPERATION__INIT, *operations[] = { &operation };
